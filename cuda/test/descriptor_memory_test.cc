@@ -48,7 +48,7 @@ TEST(DescriptorMemory, ADescriptorMapsTheSameMemoryAndNothingIsLeft) {
     EXPECT_EQ(42, peer.base()[kBytes - 1]);
     EXPECT_EQ(2, left().mappings);
     EXPECT_EQ(4, left().descriptors) << "of the allocation, the exported one, and one for each mapping";
-    // The memory lives as long as it is mapped.
+    // The memory lives as long as a mapping of it exists.
     segment.reset();
     descriptor.reset();
     peer.base()[0] = 43;

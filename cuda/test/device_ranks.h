@@ -52,7 +52,8 @@ class DeviceRanks {
   const device::ProgressRecord& record(int rank, int channel) const { return ranks_[rank]->records[channel]; }
   DeviceChannel& channel(int rank, int channel) { return ranks_[rank]->channels[channel]; }
   const ConnectionShape& shape() const { return shape_; }
-  // Returns the block of a peer: the head line of the connection to it, and the slots of the connection from it.
+  // Returns the block that `rank` has for `peer`: the head line of the connection to the peer, and the slots of the
+  // connection from the peer.
   uint8_t* block(int rank, int peer, int channel) const {
     return ranks_[rank]->blocks.base() + (static_cast<size_t>(peer) * channels_ + channel) * shape_.blockBytes();
   }

@@ -81,7 +81,7 @@ TEST_F(Staging, OpeningAWaitOpensEarlierWaitsAndNoLaterOnes) {
       streams_[0]);
   EXPECT_FALSE(reaches(kFirst, kMomentNanos));
   staging_->open(kFirst + 1);
-  staging_->open(kFirst);  // closes no wait again
+  staging_->open(kFirst);  // does not block later waits again
   EXPECT_TRUE(reaches(kFirst + 1));
   EXPECT_FALSE(reaches(kFirst + 2, kMomentNanos));
 }

@@ -92,12 +92,12 @@ class Spinning {
   }
 
  private:
-  DeviceRuntimeRanks ranks_;  // each on a device of its own
+  DeviceRuntimeRanks ranks_;  // each rank on its own device
   std::vector<float> buffer_;
   device::Issued issued_;
 };
 
-// Tests that end in a deadlock, which is reset after each test.
+// Tests that end in a deadlock. The emulated GPUs are reset after each of them.
 class Deadlocks : public DriverRules {
  protected:
   void TearDown() override {
@@ -280,7 +280,7 @@ TEST_F(DriverRules, StreamsOfOneHardwareQueueBeginInTheirOrder) {
 TEST_F(DriverRules, TheDefaultStreamWaitsForBlockingStreamsOnly) {
   const driver::Stream blocking = newStream(0);
   Spinning kernel(blocking);
-  // The other stream's event comes first, because the two streams may share a hardware queue.
+  // Records the other stream's event first: the two streams may share a hardware queue, whose items begin in order.
   const driver::Event onOther = recordedOn(newStream()), onDefault = recordedOn(nullptr);
   EXPECT_TRUE(comes(onOther));
   EXPECT_FALSE(comes(onDefault, kMoment));
@@ -349,7 +349,7 @@ TEST_F(Deadlocks, TheFirstLaunchOfAFunctionLoadsItAndWaits) {
 // An access to memory that a kernel may not access ends the kernel, and all later calls fail.
 class IllegalAccess : public Deadlocks {
  protected:
-  // A communicator of one rank copies from one place to the other.
+  // Copies from `from` to `to` by an all-reduce of a communicator of one rank.
   static Code copies(const void* from, void* to) {
     DeviceRuntimeRanks ranks(1);
     Choice choice;
@@ -479,7 +479,7 @@ class Short {
 
 constexpr int kCarveout = 50;  // preference of the library's kernels, in percent
 
-// If blocks of a kernel fill the device, another kernel begins only after they have ended.
+// If the blocks of a kernel fill the device, another kernel begins only after these blocks have ended.
 TEST_F(DriverRules, AKernelBeginsWhenAllItsBlocksFit) {
   int resident = 0;
   {

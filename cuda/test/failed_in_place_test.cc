@@ -20,7 +20,7 @@ class FailedInPlace : public ::testing::Test {
   static constexpr size_t kCount = 1'000'000;
   static constexpr float kRefill = -7;
   static constexpr int64_t kLongTimeout = 5'000'000'000;
-  static constexpr int64_t kAmidTheMove = 1'000'000;  // ns; moving kCount elements takes tens of times as long
+  static constexpr int64_t kAmidTheMove = 1'000'000;  // in ns; the move of kCount elements takes tens of times as long
 
   // With this schedule, waiting threads poll again while others move data.
   void SetUp() override { EmulatedGpu::ofThisProcess().setSchedule(emulator::Schedule::Random, 1); }

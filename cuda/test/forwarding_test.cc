@@ -66,15 +66,15 @@ TEST(Forwarding, EveryAlgorithmAndProtocolBySeed) {
   }
 }
 
-// On each host, two ranks send 4 KiB to each of three ranks of the other host. The host's first rank forwards only
-// these.
+// On each host, two ranks send 4 KiB to each of the three ranks of the other host, through the first rank of their own
+// host. The first rank forwards nothing else.
 TEST(Forwarding, ManyRanksSendThroughOne) {
   StagedRanks ranks(6, deviceFaultsOf(2), Slots::OnDevice, 3);
   exchange(ranks, 1024);
   for (const int forwarder : {0, 3}) EXPECT_EQ(ranks.host(forwarder).forwardedBytes(), 2u * 3 * 4096);
 }
 
-// Sends or receives one message of a rank whose adapter is near another GPU.
+// Issues the send or receive of one message on a rank. The adapter of the rank's host is near the GPU of another rank.
 Issued sendOne(StagedRanks& ranks, int rank, PointToPointTask::Kind kind, int peer, std::vector<uint8_t>& data) {
   return ranks[rank].runPointToPoint({}, {{kind, peer, data.data(), data.size(), 5}}, kLimitNanos,
                                      ranks[rank].ownStream());

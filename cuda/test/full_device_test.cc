@@ -15,7 +15,7 @@ namespace {
 using device::Issued;
 using emulator::EmulatedGpu;
 
-constexpr int kChannels = 8;  // one block each, of the 12 that a device can hold at once
+constexpr int kChannels = 8;  // each takes one of the 12 blocks that a device can hold at once
 constexpr int kSize = 2;
 constexpr int64_t kShortTimeout = 3'000'000'000;
 
@@ -141,7 +141,7 @@ TEST_F(FullDevice, CapturesOnSeveralStreamsAreRefused) {
 }
 
 // Ranks of a communicator that share a device must run together. None of their kernels may be queued behind a kernel of
-// the other communicator, which could itself wait for its other rank.
+// the other communicator: that kernel could wait for another rank of its own communicator.
 TEST_F(FullDevice, RanksOfOneDeviceWaitForOtherCommunicatorsOrAreRefused) {
   make(4, 1);
   const Application application(0);

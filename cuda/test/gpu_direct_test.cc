@@ -31,8 +31,8 @@ TEST(GpuDirectOverANetwork, AGroupOfSendsAndCollectives) {
   EXPECT_GT(ranks.network.flushed(), 0u);
 }
 
-// All-reduces of 2000 elements on 2 channels with slots of 4096 bytes. Every non-empty message into GPU memory is
-// flushed, and no message of LL.
+// Runs all-reduces of 2000 elements on 2 channels with slots of 4096 bytes. Every non-empty message into GPU memory
+// must be flushed. Messages of LL must not be flushed.
 TEST(GpuDirectOverANetwork, OnlyMessagesIntoGpuMemoryAreFlushed) {
   StagedRanks ranks(2, deviceFaultsOf(4), Slots::OnDevice);
   const auto sum = [&](Protocol protocol) {

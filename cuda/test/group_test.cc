@@ -33,8 +33,8 @@ Member member(Collective collective, DataType type, ReduceOp op, Algorithm algor
   return {{collective, type, op}, choiceOf(algorithm, protocol, channels, kChunkBytes, flags), count};
 }
 
-// A rank's send and receive buffers of all members. The numbers depend on the rank only, so host and device get equal
-// ones.
+// A rank's send and receive buffers of all members. The values depend on the rank only, so host and device get equal
+// values.
 class Memory {
  public:
   Memory(const std::vector<Member>& members, int rank, int size) {

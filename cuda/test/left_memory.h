@@ -12,7 +12,7 @@
 namespace jccl::test {
 
 struct Left {
-  int descriptors = 0;  // includes one for each mapping, which the driver keeps to know the mapping's allocation
+  int descriptors = 0;  // includes one that the driver keeps for each mapping, to know the allocation
   int mappings = 0;
 };
 

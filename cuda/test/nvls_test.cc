@@ -23,7 +23,7 @@ constexpr int64_t kTimeoutNanos = 60'000'000'000;
 constexpr int kChannels = 2;
 constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
 
-// A device for each rank. The variable is set before the first call of the driver.
+// Gives each rank its own device. Set before the first call of the driver, which reads the variable.
 [[maybe_unused]] const int devices = ::setenv("JCCL_EMULATED_GPUS", "8", 0);
 
 Choice nvls() {
@@ -269,13 +269,13 @@ TEST_F(MulticastRules, AreThoseOfADriver) {
   ASSERT_EQ(calls.multicastAddDevice(object, 0), Result::Success);
   EXPECT_EQ(calls.multicastAddDevice(object, 0), Result::InvalidValue);              // twice
   EXPECT_EQ(calls.multicastBind(object, 0, memory, 0, kBytes, 0), Result::Unknown);  // a driver would wait
-  EXPECT_EQ(calls.memoryMap(address, kBytes, 0, object, 0), Result::InvalidValue);   // before all are added
+  EXPECT_EQ(calls.memoryMap(address, kBytes, 0, object, 0), Result::InvalidValue);   // until all devices are added
   ASSERT_EQ(calls.multicastAddDevice(object, 1), Result::Success);
   EXPECT_EQ(calls.multicastAddDevice(object, 2), Result::InvalidValue);                      // a third device of two
-  EXPECT_EQ(calls.multicastBind(object, 0, foreign, 0, kBytes, 0), Result::InvalidValue);    // of no device of the team
+  EXPECT_EQ(calls.multicastBind(object, 0, foreign, 0, kBytes, 0), Result::InvalidValue);    // device not in the team
   EXPECT_EQ(calls.multicastBind(object, 4096, memory, 0, kBytes, 0), Result::InvalidValue);  // not whole pages
   EXPECT_EQ(calls.multicastBind(object, 0, memory, 0, 2 * kBytes, 0), Result::InvalidValue);
-  EXPECT_EQ(calls.multicastBind(object, 0, object, 0, kBytes, 0), Result::InvalidValue);  // not of cuMemCreate
+  EXPECT_EQ(calls.multicastBind(object, 0, object, 0, kBytes, 0), Result::InvalidValue);  // not from cuMemCreate
   EXPECT_EQ(calls.multicastUnbind(object, 0, 0, kBytes), Result::InvalidValue);           // nothing is bound
   ASSERT_EQ(calls.multicastBind(object, 0, memory, 0, kBytes, 0), Result::Success);
   EXPECT_EQ(calls.multicastBind(object, 0, memory, 0, kBytes, 0), Result::InvalidValue);  // twice

@@ -15,7 +15,7 @@ namespace {
 // Counts by rank, then displacements by rank, as Engine::runV takes them.
 struct Parts {
   std::vector<int64_t> numbers;
-  size_t end = 0;  // elements of the buffer of all parts
+  size_t end = 0;  // number of elements of the buffer of all parts
 
   Parts(int size, size_t base, int shape) : numbers(2 * size) {
     std::mt19937 random(static_cast<unsigned>(size * 1000 + base * 10 + shape));
@@ -202,8 +202,8 @@ TEST_P(InPlaceParts, EqualTheHostsBitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, InPlaceParts, ::testing::Values(1, 2, 3, 5), ::testing::PrintToStringParamName());
 
-// Returns the numbers of an all-to-all with messages of different sizes: counts and displacements of the sent messages,
-// then of the received ones.
+// Returns the arguments of an all-to-all with messages of different sizes: counts and displacements of the sent
+// messages, then those of the received messages.
 std::vector<int64_t> messagesOf(int size, int rank, size_t base, size_t& sendEnd, size_t& recvEnd) {
   std::vector<int64_t> numbers(4 * size);
   const auto message = [&](int from, int to) { return static_cast<int64_t>(base * ((from + 2 * to) % 4) + from + to); };

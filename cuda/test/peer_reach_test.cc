@@ -102,7 +102,8 @@ TEST_F(PeerReach, DataThatPeersCannotReachGoesThroughTheLibrarysMemory) {
   }
 }
 
-// Peers access neither the input of an all-gather nor the output of a reduce-scatter, so these may be in such memory.
+// Peers access neither the input of an all-gather nor the output of a reduce-scatter, so these buffers may be in memory
+// that peers cannot access.
 TEST_F(PeerReach, AllGatherAndReduceScatterUseMemoryThatPeersCannotReach) {
   constexpr int kSize = 3;
   constexpr size_t kPart = kCount / kSize;

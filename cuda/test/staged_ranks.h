@@ -294,7 +294,8 @@ class StagedRanks {
     expectOk(device.prepare(false, activity));
   }
 
-  // Puts the slots of all connections but one on the device. The exception stands for an adapter too far from the GPU.
+  // Puts the slots of all connections but one on the device. The remaining connection stands for one whose adapter is
+  // too far from the GPU.
   void useDeviceSlots(int rank) {
     DeviceSlots slots;
     for (int peer = 0; peer < static_cast<int>(devices_.size()); ++peer) {
@@ -339,7 +340,7 @@ inline Choice choiceBy(std::mt19937_64& random) {
                   1 + static_cast<int>(random() % kChannels));
 }
 
-// All-reduces, on all ranks, a number of elements drawn from a few counts, and checks the sums.
+// Runs an all-reduce on all ranks and checks the sums. The number of elements is drawn from a few counts.
 inline void sumUp(StagedRanks& ranks, Choice choice, std::mt19937_64& random) {
   const int size = ranks.size();
   const size_t count = std::vector<size_t>{0, 1, 77, 3000}[random() % 4];

@@ -138,7 +138,7 @@ Outcome receiveLinesOfProxy(uint64_t seed) {
   ranks.channel(1, 0).recvs[0].transport = TransportKind::Socket;
   std::vector<uint32_t> out(kSteps * kCount);
   emulator::Options options = trialOf(seed).options;
-  options.splitLines = true;  // the proxy writes lines in parts, and they are read in parts
+  options.splitLines = true;  // the proxy writes lines in parts, and the kernel reads lines in parts
   emulator::Machine machine(options);
   machine.launch(
       1, 1,

@@ -90,7 +90,7 @@ class AdoptedMemoryTest : public ::testing::Test {
     uint8_t* const before = memory_;
     if (registry_->find(before, kBytes, &range)) return 3;
     allocate();
-    if (memory_ != before) return 0;  // no known glibc does this
+    if (memory_ != before) return 0;  // no known glibc returns another address
     if (registry_->find(memory_, kBytes, &range)) return 4;
     if (!heap().adopt(memory_, kBytes, second)) return 5;
     if (!heap().giveBack(first, freed) || !freed) return 6;

@@ -175,7 +175,7 @@ TEST(AllReduceBits, DoNotDependOnTheDirectionOfTheWalk) {
   }
 }
 
-// A resolver that makes ranks look like processes to the engine. Finds all buffers of a rank or none.
+// A resolver by which the engine treats ranks as processes. Finds either all buffers of a rank or none of them.
 class SomeBuffers final : public BufferResolver {
  public:
   explicit SomeBuffers(bool shares) : shares_(shares) {}

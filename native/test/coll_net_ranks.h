@@ -14,7 +14,7 @@
 
 namespace jccl::test {
 
-// On each host, the leader of group g is the host's rank with the local number g modulo the number of its ranks.
+// On each host, the leader of group g is the rank whose local rank is g modulo the number of ranks of the host.
 class CollNetRanks {
  public:
   CollNetRanks(const std::vector<int>& hosts, int groups, const char* plugin,

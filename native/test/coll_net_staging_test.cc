@@ -71,7 +71,7 @@ class Leader {
     header->op = static_cast<uint8_t>(op);
     header->published.store(++sent_);
   }
-  // Returns false if the network has failed on this host or on the other.
+  // Waits for the next slot and takes its data. Returns false if the network has failed on either host.
   bool take(void* data, uint32_t bytes, uint32_t check) {
     SlotHeader* header = fromNetwork_.slotHeader(taken_);
     bool failed = false;
@@ -158,7 +158,7 @@ TEST(CollNetStagingThread, SumsComeBackInOrder) {
 TEST(CollNetStagingThread, AveragesDivideByTheNumberOfAllRanks) {
   Leaders leaders(kTimeoutNanos, 8);
   leaders.run([](Leader& leader, int) {
-    const float sum = 12;  // over the ranks of one host
+    const float sum = 12;  // the sum over the ranks of one host
     float average = 0;
     leader.begin();
     leader.publish(&sum, 4, DataType::Float32, ReduceOp::Avg, 1);

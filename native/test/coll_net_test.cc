@@ -239,7 +239,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, CollNetMatrix,
                                             ::testing::Values(1, 2)),
                          nameOfCase);
 
-// Returns the bits of 1 or 2 in a type. Sums and products of these over four ranks are exact in every type.
+// Returns the number 2 if `two`, otherwise 1, as bits of the type. Sums and products of these numbers over four ranks
+// are exact in every type.
 uint64_t bitsOf(DataType type, bool two) {
   switch (type) {
     case DataType::Float16:

@@ -54,7 +54,7 @@ TEST_P(FailureTest, AnAbortEndsAWaitAtOnce) {
     EXPECT_EQ(allReduce(threads[0], buffer, 1000, choice(), kTimeoutNanos), Code::Aborted);
     done = true;
   });
-  while (threads[0].waiting().empty()) std::this_thread::yield();  // waits until rank 0 waits so long that it is listed
+  while (threads[0].waiting().empty()) std::this_thread::yield();  // rank 0 is listed after it has waited for a while
   const ChannelWait wait = threads[0].waiting().at(0);
   EXPECT_EQ(wait.place.peer, 1);
   EXPECT_EQ(wait.sequence, 1u);
@@ -141,7 +141,7 @@ TEST(History, KeepsTheLastOperations) {
   EXPECT_EQ(a.fingerprint, b.fingerprint);
 }
 
-// Each rank is late in every other operation. The rank that waits must record for whom.
+// Each rank is late in every other operation. The rank that waits must record the rank for which it waited.
 TEST(History, SaysWhenOperationsBeganAndForWhomTheyWaited) {
   constexpr int kOperations = 6;
   const int64_t before = monotonicNanos();
@@ -164,7 +164,7 @@ TEST(History, SaysWhenOperationsBeganAndForWhomTheyWaited) {
       ASSERT_TRUE(threads[rank].history().read(sequence, row));
       EXPECT_GE(row.begun, last) << "sequence=" << sequence;
       EXPECT_GE(row.ended, row.begun) << "sequence=" << sequence;
-      last = row.ended - 1000;  // the conversion of times has a different error in each row
+      last = row.ended - 1000;  // times are converted with a different error in each row
       EXPECT_EQ(Choice::decode(row.choice).algorithm, Algorithm::Direct);
       const bool waits = (sequence - 1) % 2 != static_cast<uint64_t>(rank);
       if (!waits) continue;

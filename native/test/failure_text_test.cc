@@ -83,7 +83,7 @@ TEST(FailureText, ABrokenConnectionIsReportedWithCallCodeRanksSequenceAndHint) {
         matches, text,
         "^rank=" + mine + " sequence=[1-9][0-9]* collective=all_reduce type=float32 op=sum count=" + count + " ");
     // Expects the peer, both addresses, the call, its code with the text, and the hint. A rank can also learn of the
-    // failure from the end of the other connection, which its peer closes after it has failed.
+    // failure from its second connection, which the peer closes when the peer has failed.
     EXPECT_PRED2(
         matches, text,
         "peer=" + peer + " net: lost rank " + peer + " at 127[.]0[.]0[.]1:[0-9]+ from 127[.]0[.]0[.]1:[0-9]+: " +

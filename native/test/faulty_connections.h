@@ -94,7 +94,7 @@ class FaultySendConnection final : public NetSendConnection {
     if (now < parcel->leaveAt) return wakeAt(parcel->leaveAt);
     const bool fits =
         wire.plan.waitsForReceives ? sequence < wire.receivesPosted : sequence < wire.first + kMaxInTransit;
-    if (!fits) return;  // the receiver notifies when the message fits
+    if (!fits) return;  // the receiver wakes this end when the message fits
     const uint32_t length = wire.part(parcel->message.bytes - parcel->taken);
     const size_t at = wire.offsetOf(*parcel, parcel->taken, length);
     if (length != 0) std::memcpy(parcel->bytes.data() + at, parcel->source + at, length);
@@ -115,7 +115,7 @@ class FaultySendConnection final : public NetSendConnection {
   void report(uint64_t sequence, int64_t now, int* work) {
     if (reported_[sequence % kNetInFlight]) return;
     const Parcel* parcel = wire_->find(sequence);
-    // The receiver has taken a message that has no parcel, so the message has also left.
+    // A parcel vanishes when the receiver takes the message. A message that was taken has also left.
     const int64_t at = parcel == nullptr ? now : parcel->reportAt;
     if (at == kNever) return;
     if (now < at) return wakeAt(at);
@@ -257,7 +257,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
     uint8_t* data = nullptr;
     bool reported = false;
     bool onDevice = false;
-    std::vector<uint8_t> notYetSeen;  // data for memory of a device, until it is flushed
+    std::vector<uint8_t> notYetSeen;  // received data that is not yet flushed to GPU memory
     int64_t flushedAt = kNever;
 
     uint8_t* place() { return onDevice ? notYetSeen.data() : data; }

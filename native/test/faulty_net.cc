@@ -14,7 +14,7 @@ uint64_t SeededRandom::next() {
 // Dialled connections that wait for the listener of their rank.
 struct Arrivals {
   std::mutex mutex;
-  // Each with the time in ns from which it can be accepted.
+  // Each connection is paired with the earliest time in ns at which the listener can accept it.
   std::vector<std::pair<int64_t, std::shared_ptr<Wire>>> waiting;
   WakeEvent wake;
 };

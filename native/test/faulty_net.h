@@ -24,7 +24,8 @@ struct NetFaults {
   int64_t maxDelayNanos = 100'000;     // longest delay of a part or a completion
   int64_t maxHiccupNanos = 5'000'000;  // longest delay of one in `hiccupOneIn` parts or completions
   uint32_t hiccupOneIn = 100;
-  // Connections break after a number of messages, most often those from one rank. Both ends report it, or one, or none.
+  // Connections break after a number of messages. Most of these connections come from one rank. Both ends report the
+  // loss, or one end, or none.
   bool loses = false;
   int ranks = 1;                // number of ranks; one of them, which the seed chooses, loses most of its connections
   bool registers = false;       // like verbs: reaches only registered memory

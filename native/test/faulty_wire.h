@@ -45,7 +45,7 @@ class WakeEvent final : public EventHandler {
   UniqueFd fd_;
 };
 
-// Wakes a rank when something of its own is due. Used only under the lock of the rank's engine.
+// Wakes a rank at the earliest time that its own connections have set. Used only under the lock of the rank's engine.
 class Alarm final : public EventHandler {
  public:
   Alarm() : fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {}
@@ -134,8 +134,8 @@ struct WirePlan {
   bool usesPostedAddresses;   // messages go to receiver-posted addresses
   bool streams;               // parts arrive before the last one has left
   uint64_t lossAt;            // the connection breaks during this message; 0: before it is established
-  int64_t senderLossNanos;    // from the loss until the sender reports it; kNever: it does not
-  int64_t receiverLossNanos;  // from the loss until the receiver reports it; kNever: it does not
+  int64_t senderLossNanos;    // time from the loss to the sender's report; kNever: no report
+  int64_t receiverLossNanos;  // time from the loss to the receiver's report; kNever: no report
   bool lossDrops;             // messages in flight are lost, too
   uint64_t flushFailsAt;      // the first message whose flush fails
 };

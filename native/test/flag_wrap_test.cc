@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kFlagBits = 6;  // flags wrap every 64 steps, which fill all slots 8 times
 
-// Calls `use` with primitives of `Other`, and in one step of each wrap with those of LL, so that a slot keeps its LL
-// flags for a whole wrap.
+// Calls `use` with the primitives of LL in one step of each wrap, and with those of `Other` in all other steps. So a
+// slot keeps its LL flags for a whole wrap.
 template <Protocol Other, class Use>
 void withPrimitives(int step, Waiter& waiter, const Transfer& transfer, const Links& links, Use&& use) {
   std::vector<uint8_t> scratch(1024);

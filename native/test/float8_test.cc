@@ -60,7 +60,7 @@ TEST_P(Float8Test, EveryCodeHasItsDefinedValueAndComesBack) {
   vectors().narrow(numbers.data(), again.data(), 256);
   for (int i = 0; i < 256; ++i) {
     ASSERT_EQ(bits<uint32_t>(numbers[i]), bits<uint32_t>(format.widen(codes[i]))) << "code " << i;
-    // When they are narrowed, infinities saturate and NaNs become quiet.
+    // Narrowing saturates infinities and makes NaNs quiet.
     const int expected = std::isinf(numbers[i]) ? i - 1 : std::isnan(numbers[i]) ? i | 2 : i;
     ASSERT_EQ(again[i], expected) << "code " << i;
   }

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kSecond = 1'000 * kMillisecond;
-constexpr size_t kChunkFloats = 16 * 1024;  // in one chunk of ZeroCopy
+constexpr size_t kChunkFloats = 16 * 1024;  // number of floats in one chunk of ZeroCopy
 
 Choice inPlace() { return choiceOf(Algorithm::Direct, Protocol::Simple, 1, 0, Choice::kTryZeroCopy); }
 

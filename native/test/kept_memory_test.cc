@@ -133,7 +133,7 @@ TEST_F(KeptMemory, IsRegisteredOnceUntilItIsDropped) {
   sender().dropUserMemory(from);
 }
 
-// For example, the application has freed the buffer: the adapter still has its previous pages.
+// Pages change, for example, when the application frees the buffer. The adapter still has the previous pages.
 TEST_F(KeptMemory, IsNotUsedAfterItsPagesHaveChanged) {
   const uint64_t number = keep(sender(), sent_);
   exchange();

@@ -16,7 +16,7 @@ using Answer = MappingCheck::Answer;
 struct Without {
   const char* name;
   std::vector<test::ForbiddenCall> calls;
-  bool tellsFilesApart;  // isMapped() detects another file at exactly the same addresses
+  bool tellsFilesApart;  // isMapped() notices if another file is mapped at exactly the same addresses
 };
 std::ostream& operator<<(std::ostream& out, const Without& without) { return out << without.name; }
 
@@ -42,7 +42,7 @@ class Mapping {
                                      fd_.get(), static_cast<off_t>(bytes)));
   }
   uint8_t* address() const { return address_; }
-  // Maps the beginning of the file, which is no part of this mapping, over the page at `place`.
+  // Maps the beginning of the file over the page at `place`. The original mapping does not include the beginning.
   bool mapBeginningAt(size_t place) const {
     return ::mmap(address_ + place, pageBytes(), PROT_READ, MAP_SHARED | MAP_FIXED, fd_.get(), 0) != MAP_FAILED;
   }

@@ -138,7 +138,7 @@ TEST_P(NetConformance, PublishedMessagesLeaveWithoutAWaitingThread) {
   pair.connectOneWay(producer, consumer);
   transfer(pair, producer, consumer, Protocol::Simple, {1});
   for (int i = 0; i < 7; ++i) producer.send(Protocol::Simple, 50'000);
-  pair.net[0]->kick();  // and rank 0 does nothing more
+  pair.net[0]->kick();  // from here on, nobody calls the network of rank 0
   for (int i = 0; i < 7; ++i) {
     ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, 50'000); }));
   }
@@ -270,7 +270,7 @@ TEST_P(NetConformance, AnIdleNetworkLeavesTheProcessorAlone) {
   };
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   const int64_t before = used();
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the measured time
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the test measures the CPU time of this pause
   EXPECT_LT(used() - before, 60'000'000);
 }
 

@@ -242,7 +242,7 @@ class NetIbPortDown : public NetIb {
     return ::testing::AssertionFailure() << interface << " " << state << ": SIOCSIFFLAGS: " << errorText(errno);
   }
 
-  // Harms the network during traffic, by `doIt`. Expects that both ranks fail; `texts` receives their errors.
+  // Calls `doIt`, which harms the network, during traffic. Expects that both ranks fail; `texts` receives their errors.
   static void harm(const std::function<::testing::AssertionResult()>& doIt, int retryCount,
                    std::array<std::string, 2>* texts, const char* library = verbs::kDefaultLibrary) {
     Pair pair = pairOf([&](NetConfig& config) {

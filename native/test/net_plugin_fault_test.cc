@@ -137,8 +137,8 @@ class PluginFault : public ::testing::TestWithParam<Case> {
     return failed ? reports(pair) : "";
   }
 
-  // Returns the errors of both ranks. Waits for the expected parts, because the rank that meets the fault may report it
-  // a moment after the rank that notices its end.
+  // Returns the errors of both ranks. Waits for the expected parts of the text: the rank that meets the fault may
+  // report it a moment after its peer has reported the closed connection.
   static std::string reports(const Pair& pair) {
     const int64_t end = monotonicNanos() + kLateNanos / 4;
     std::string text;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kLimitNanos = 20'000'000'000;
 
-// Work in parts, each of which takes one poll. No event announces it.
+// Work in parts. Each part takes one poll, and no event announces the work.
 class PartsOfWork final : public ProgressCallback {
  public:
   int poll(int64_t) override {
@@ -89,7 +89,7 @@ TEST(NetProgressEngine, AKickBetweenTheThreadsCheckAndItsConclusionIsNotLost) {
       }).join();
       kicked.store(true);
     };
-    // So much work that the kick below leaves some to the engine's thread.
+    // Adds so much work that the kick below leaves some of it to the engine's thread.
     callback.add(20);
   }
   engine.kick();

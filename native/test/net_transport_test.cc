@@ -136,7 +136,8 @@ TEST(NetTransport, WordsThatAPeerWritesIntoABlockAreNeverUsedAsAddresses) {
   fill(reinterpret_cast<uintptr_t>(secret.data()));
   EXPECT_EQ(connection.memory.simpleChunk(0, 100), connection.simpleChunk(100));
 
-  // Writes all words that would post an address for the payload, in case the transport reads them from the block.
+  // Writes the words that would post the address of `secret` for the payload. A transport that read them from the block
+  // would overwrite `secret`.
   Pair pair;
   Producer producer(kShape);
   pair.connectOneWay(producer, consumer);
@@ -193,7 +194,7 @@ TEST(NetTransport, AnIdleEngineLeavesTheProcessorAlone) {
   timespec after;
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
   pair.net[1]->waitForEvents(300'000'000);
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the measured time
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the test measures the CPU time of this pause
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
   const int64_t used = (after.tv_sec - before.tv_sec) * 1'000'000'000 + after.tv_nsec - before.tv_nsec;
   EXPECT_LT(used, 60'000'000);
@@ -227,7 +228,8 @@ TEST(NetTransport, AnotherSecretDoesNotConnect) {
   int peer = -1;
   const std::string text = errorOf(*pair.net[0], &peer);
   EXPECT_EQ(1, peer);
-  // Does not check the reason of the last attempt, which the time limit may have cut off; SocketListenerTest does.
+  // Does not check why the last attempt failed, because the time limit may have cut that attempt off.
+  // SocketListenerTest checks the reasons.
   EXPECT_NE(std::string::npos, text.find("no connection to rank 1")) << text;
   EXPECT_FALSE(pair.net[1]->failed());
 }

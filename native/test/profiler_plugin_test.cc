@@ -124,7 +124,7 @@ TEST_P(ProfilerPluginTest, ACollectiveHasAnEventInAGroup) {
   const ProfiledOperation one = allReduce();
   ProfilerPlugin::Events* events = profiler->start({&one, 1});
   ASSERT_NE(nullptr, events);
-  EXPECT_EQ(callsHaveEvents() ? 2 : 0, test::count(lines(folder), "stop"));  // the events of the call itself
+  EXPECT_EQ(callsHaveEvents() ? 2 : 0, test::count(lines(folder), "stop"));  // the call's own events have ended
   profiler->stop(events);
   const auto found = lines(folder);
   size_t at = 1;

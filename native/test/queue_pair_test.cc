@@ -196,8 +196,8 @@ TEST_F(QueuePairs, AWrongKeyIsRefusedByTheOtherEnd) {
   EXPECT_EQ(State::Error, a.qp->state());
 }
 
-// Measures the time since a peer has gone. A thread sleeps as often and as long as the queue pair waits for an answer,
-// because a busy host wakes both late.
+// Measures the time since a peer has gone. For comparison, a thread sleeps as often and as long as the queue pair waits
+// for an answer: a busy host delays both.
 class RetryTimer {
  public:
   RetryTimer(int timeout, int retries) : predicted_(retryNanos(timeout, retries)) {

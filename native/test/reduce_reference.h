@@ -52,7 +52,7 @@ inline uint16_t toFloat16(float f) {
   std::frexp(magnitude, &exponent);  // magnitude = m * 2^exponent, m in [0.5, 1)
   const int unit = exponent - 11 < -24 ? -24 : exponent - 11;
   const auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -unit)));  // at most 2048
-  // In units of 2^-24, `units` is the fraction itself. Each doubling of the unit adds one to the exponent field.
+  // If the unit is 2^-24, `units` is the fraction field. Each doubling of the unit adds one to the exponent field.
   return static_cast<uint16_t>(sign | (units + (static_cast<uint32_t>(unit + 24) << 10)));
 }
 

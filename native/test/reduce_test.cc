@@ -192,7 +192,8 @@ TEST_P(ReduceKernelTest, LargeCountsMatchTheReferenceWhateverIsStreamed) {
   for (const ReduceOp op : operations()) {
     for (const auto& [nsrc, ndst] : shapes) {
       for (unsigned mask = 0; mask < (1u << ndst); ++mask) {
-        // Skipping whole elements reaches an aligned address only from a multiple of their size. Tests both cases.
+        // Kernels that skip whole elements reach an aligned address only from a multiple of the element size. Tests
+        // buffers that begin at such multiples, and others.
         for (const size_t step : {size_t{1}, sizeOf(type), size_t{64}}) {
           const size_t count = 1024 + random() % 4096;
           ASSERT_NO_FATAL_FAILURE(
@@ -234,7 +235,8 @@ TEST_P(ReduceKernelTest, MoreDestinationsThanTheMaskHasBitsAreAllWritten) {
   }
 }
 
-// The later source must win for every element, at every place in a register and in the remainder.
+// Of zeros with different signs, that of the later source must be the result, at every place in a register and in the
+// remainder.
 TEST_P(ReduceKernelTest, BetweenZerosOfDifferentSignMinimumAndMaximumTakeTheLaterSource) {
   const size_t bytes = sizeOf(type);
   if (type < DataType::Float16) return;  // integers have one zero

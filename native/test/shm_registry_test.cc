@@ -156,7 +156,8 @@ TEST_F(ShmRegistryTest, AServerWithoutDescriptorsReportsItsLimit) {
   const AbstractAddress address(registry_->process().socketName());
   rlim_t limit = 0;
   {
-    // The server's thread has the same limit. It has a spare descriptor for the connection, but none for the answer.
+    // The limit applies to the whole process. The server has a spare descriptor for the connection, but none for the
+    // answer.
     const test::NoMoreDescriptors none;
     limit = none.limit();
     ASSERT_EQ(0, ::connect(client.get(), address.get(), address.bytes()));
@@ -179,7 +180,7 @@ TEST_F(ShmRegistryTest, AProcessThatCannotReceiveADescriptorReportsItsOwnLimit) 
   if (child == 0) {
     Offer offer;
     if (::read(wire[0], &offer, sizeof offer) != sizeof offer) ::_exit(2);
-    // Leaves one descriptor, for the connection.
+    // Leaves one descriptor free, for the connection.
     const int next = ::dup(wire[0]);
     ::close(next);
     const rlimit one{static_cast<rlim_t>(next) + 1, static_cast<rlim_t>(next) + 1};
@@ -220,7 +221,7 @@ TEST_F(ShmRegistryTest, IsolatedMemoryKeepsItsBytesAndHasNoPagesThatOthersMap) {
   ASSERT_TRUE(registry_->isolate(ours + page + 1, page).isOk());
   std::memset(theirs.address(), 255, theirs.bytes());
   for (size_t i = 0; i < 4 * page; ++i) {
-    const bool isolated = i / page == 1 || i / page == 2;  // the isolated range begins and ends in these pages
+    const bool isolated = i / page == 1 || i / page == 2;  // the range begins in page 1 and ends in page 2
     ASSERT_EQ(isolated ? i % 251 : 255u, ours[i]) << i;
   }
   SharedRange range;
@@ -396,7 +397,7 @@ TEST_F(ShmRegistryTest, ViewsAreKeptUntilThereAreTooMany) {
   EXPECT_EQ(segments[0].lock()->address() + 96, address);
   ASSERT_TRUE(views.resolve(0, self, ids[kMax], 0, 1, &address).isOk());
   EXPECT_EQ(kMax, views.size());
-  // Removed segments stay alive while they are viewed: all but the one that was not used for the longest time.
+  // Removed segments stay alive while they are viewed. All segments but the least recently used one still are.
   for (const uint64_t id : ids) registry_->remove(id);
   EXPECT_FALSE(segments[0].expired());
   EXPECT_TRUE(segments[1].expired());

@@ -41,7 +41,7 @@ TEST(WaitPhases, SpinsThenYieldsThenSleeps) {
 TEST(WaitPhases, AThreadThatWasOffItsCoreContinuesSpinning) {
   WaitPhases wait(kSpin, kYield);
   wait.took(Phase::Spin, kSpinRound);
-  wait.took(Phase::Spin, 5 * kMillisecond);  // another program had the core, which says nothing about the peer
+  wait.took(Phase::Spin, 5 * kMillisecond);  // another program had the core; the peer may still be fast
   EXPECT_EQ(wait.next(false), Phase::Spin);
   EXPECT_GT(passThrough(wait, Phase::Spin, kSpinRound), kSpin / 2);
 }

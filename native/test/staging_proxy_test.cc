@@ -71,7 +71,7 @@ class NotingNetwork final : public ProgressEngine {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kTimeLimit, [&] { return holds(*this); });
   }
-  uint64_t pollsNow() const { return polls_; }  // for use within comes()
+  uint64_t pollsNow() const { return polls_; }  // for the condition of comes(), which holds the mutex
   uint64_t kicksNow() const { return kicks_; }
   uint64_t waitsNow() const { return waits_; }
 
@@ -113,7 +113,8 @@ TEST(StagingProxy, MovesTheNetworkFromTheBeginOfAnOperationToItsEnd) {
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.pollsNow() > 1000; }));
   EXPECT_EQ(network.kicks(), 0u);
   proxy.activity().end();
-  // A kick leaves what was published last to the network's own thread.
+  // When the proxy stops polling, it kicks the network. The network's own thread then moves the slots that were
+  // published last.
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.kicksNow() == 1; }));
   const uint64_t polls = network.polls();
   std::this_thread::sleep_for(milliseconds(20));

@@ -21,7 +21,7 @@ class Host {
     nanos_[1] = streamedNanos;
   }
 
-  // Runs operations, and returns the share that both ranks streamed.
+  // Runs operations. Returns the share of them in which both ranks streamed their stores.
   double run(std::array<StorePolicy, 2>& ranks, int operations, size_t bytes = kBytes,
              Collective collective = Collective::AllReduce) {
     int streamedByBoth = 0;
@@ -107,7 +107,7 @@ class OneWay {
   };
   OneWay(Nanos cached, Nanos streamed) : nanos_{cached, streamed} {}
 
-  // Runs broadcasts, and returns the share of the last thousand that was streamed.
+  // Runs broadcasts. Returns the share of the last thousand that used streaming stores.
   double run(int operations) {
     StorePolicy sender;
     std::array<int64_t, kSlots> freed{};
@@ -137,7 +137,8 @@ TEST(StorePolicy, WeighsTheReceiversLoadsIfTheSenderIsAhead) {
 TEST(StorePolicy, KeepsToTheGuessUntilAMeasurementHasEnded) {
   StorePolicy second(1);
   int streamed = 0, operations = 0;
-  // The measurement of this policy begins after that of the first one, which takes four operations for each kind.
+  // This policy is the second one in order: it measures after the first policy, whose measurement takes four operations
+  // for each kind of store.
   for (; operations < 8; ++operations) {
     streamed += second.streams(Collective::AllReduce, kBytes, true) ? 1 : 0;
     second.took(Collective::AllReduce, kBytes, 1);

@@ -69,8 +69,8 @@ TEST(GidChoice, TakesTheAddressOfTheInterfaceInThePreferredVersionAndFamily) {
 
 TEST(GidChoice, FallsBackStepByStep) {
   const std::span<const GidEntry> all(kTable);
-  EXPECT_EQ(1, chooseGid(all.first(2), {2, false}));       // only link-local ones: the version still counts
-  EXPECT_EQ(0, chooseGid(all.subspan(5, 1), {2, false}));  // only IPv6
+  EXPECT_EQ(1, chooseGid(all.first(2), {2, false}));       // only link-local GIDs: the RoCE version decides
+  EXPECT_EQ(0, chooseGid(all.subspan(5, 1), {2, false}));  // only a GID of an IPv6 address
   EXPECT_EQ(-1, chooseGid(all.first(0), {2, false}));
 }
 

@@ -87,7 +87,8 @@ TEST_F(VerbsRights, OnlyTheQueuePairThatFlushesMayRead) {
     transfer(pair, producer, consumer, Protocol::LL, {1});
     for (const int rank : {0, 1}) pair.net[Pair::at(rank)]->close(10'000'000'000);
   }
-  // The memory is registered with all adapters, but the connection uses one of them. Ignores the others.
+  // The memory is registered with all adapters, but the connection uses only one. Ignores the regions of the other
+  // adapters.
   std::string text = unneeded();
   const std::string others = "region bytes=" + std::to_string(kShape.simpleSlotsBytes());
   for (size_t at; (at = text.find(others)) != std::string::npos;) text.erase(at, text.find('\n', at) + 1 - at);

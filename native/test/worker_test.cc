@@ -48,7 +48,7 @@ TEST(WorkerTest, ContinuesAfterAJobThatThrows) {
 }
 
 TEST(WorkerTest, IsAbandonedInACallThatDoesNotReturn) {
-  static std::atomic<std::thread::id> held;  // static, because the thread stays and uses it
+  static std::atomic<std::thread::id> held;  // static, because the abandoned thread outlives the test
   Worker worker([](std::thread::id thread) { return held.load() == thread; });
   std::atomic<bool> goes{true};
   ASSERT_TRUE(worker

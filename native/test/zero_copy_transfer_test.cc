@@ -20,7 +20,7 @@ constexpr Variant kVariants[] = {{"tree", Algorithm::Tree},
                                  {"direct", Algorithm::Direct},
                                  {"direct_two_shot", Algorithm::Direct, Choice::kTwoShot},
                                  {"direct_by_hosts", Algorithm::Direct, Choice::kByHosts}};
-// Variants in which each of two ranks sends chunks of the same sizes.
+// All variants but the tree: in these, both ranks of a pair send chunks of equal sizes.
 constexpr std::span kSymmetricVariants = std::span(kVariants).subspan(1);
 
 std::string nameOfVariant(const ::testing::TestParamInfo<Variant>& info) { return info.param.name; }

@@ -13,7 +13,7 @@ struct Chip {
   const char* name;
   int capability;  // compute capability times ten
   int multiprocessors;
-  int registers;               // of a multiprocessor
+  int registers;               // registers of a multiprocessor
   int sharedBytes;             // largest shared memory of a multiprocessor
   int threads, blocks;         // maximum resident on a multiprocessor
   int reservedShared;          // bytes of shared memory that each block occupies in addition to its own
@@ -41,7 +41,7 @@ inline const Chip& chipOfThisProcess() {
 
 // Resources that a kernel's code needs.
 struct KernelNeeds {
-  int registers = 0;  // of a thread
+  int registers = 0;  // registers of a thread
   int sharedBytes = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace jccl::emulator {
 namespace {
 
-constexpr int kMaxContexts = 16;  // bits of an entry of the access map
+constexpr int kMaxContexts = 16;  // an entry of the access map has a bit for each context
 constexpr KernelNeeds kUnknownNeeds{168, 16896};
 
 struct Level {

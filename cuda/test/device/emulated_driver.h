@@ -88,11 +88,11 @@ class EmulatedDriver {
   static void push(driver::Context context);
   static driver::Context pop();
   driver::Context numbered(int number);
-  // Returns the bits that all contexts of a device have in the access map.
+  // Returns the bits of all contexts of a device, as in the access map.
   uint16_t contextsOf(int device);
 
-  // Handles that the application holds. The driver keeps them reachable, because those not destroyed end with the
-  // process.
+  // given() records a handle that the application gets, and takeBack() deletes a handle. Recorded handles stay
+  // reachable, because an application may never destroy them.
   template <class Opaque>
   Opaque* given(Opaque* handle) {
     const std::lock_guard lock(mutex_);

@@ -61,7 +61,7 @@ struct EmulatedGpu::Stream {
   uint64_t issued = 0, done = 0;
 };
 
-// State that the streams of a device share. The numbers in it are those of items that have not ended.
+// State that the streams of a device share. Queues and sets contain the numbers of items that have not ended.
 struct EmulatedGpu::Device {
   std::vector<std::deque<uint64_t>> queues = std::vector<std::deque<uint64_t>>(kDefaultQueues);
   int multiprocessors = kDefaultMultiprocessors;

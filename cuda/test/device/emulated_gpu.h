@@ -85,7 +85,8 @@ class EmulatedGpu {
   Status hold(Stream* stream, std::function<bool()> condition);
   Status record(Event* event, Stream* stream);
   Status wait(Stream* stream, Event* event);
-  // For external events of a graph: record or wait at each replay instead of at the capture.
+  // For external events of a graph: the stream records the event, or waits for it, at each replay instead of during the
+  // capture.
   Status recordFromGraph(Event* event, Stream* stream);
   Status waitInGraph(Stream* stream, Event* event);
   Status query(Event* event, bool& done);

@@ -11,7 +11,7 @@ struct FatbinHeader {
   uint32_t magic;
   uint16_t version;
   uint16_t headerBytes;
-  uint64_t bytes;  // of the entries that follow
+  uint64_t bytes;  // size of the entries that follow
 };
 static_assert(sizeof(FatbinHeader) == 16);
 
@@ -25,15 +25,16 @@ struct FatbinEntry {
   uint64_t compressedBytes;
   uint32_t minorAndMajor;
   uint32_t architecture;  // 80 is sm_80
-  uint32_t nameOffset;    // from the entry's beginning
+  uint32_t nameOffset;    // counted from the entry's beginning
   uint32_t nameBytes;
   uint64_t flags;
   uint64_t unused;
-  uint64_t wholeBytes;  // of a compressed payload before compression
+  uint64_t wholeBytes;  // size of a compressed payload before compression
 };
 static_assert(sizeof(FatbinEntry) == 64);
 
-// Offsets in an ELF header of the system (OS ABI) and the interface (ABI version), by which NVIDIA's forms differ.
+// Offsets of two bytes in an ELF header: the OS ABI (system) and the ABI version (interface). NVIDIA's forms of ELF
+// files differ in these bytes.
 constexpr size_t kElfSystem = 7, kElfInterface = 8;
 constexpr uint8_t kSystemOfCuda12 = 0x33, kInterfaceOfCuda12 = 7;
 constexpr uint8_t kSystemOfCuda13 = 0x41, kInterfaceOfCuda13 = 8;

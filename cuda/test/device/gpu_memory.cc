@@ -27,7 +27,8 @@ struct Place {
   uint64_t number;  // inode, by which a reused descriptor is detected
 };
 
-// Lock on memory that a process has opened: the process that frees the memory sees it.
+// Describes the lock that a process keeps on memory that it has opened. The process that frees the memory sees the
+// lock.
 struct ::flock lockOf(short kind) {  // NOLINT(google-runtime-int): as the system has it
   struct ::flock lock {};
   lock.l_type = kind;

@@ -32,7 +32,7 @@ bool sharingHas(const char* word);
 class GpuMemory {
  public:
   enum class Kind : uint8_t {
-    Allocated,  // accessible to its context and to the contexts that have enabled peer access
+    Allocated,  // accessible to its context and to contexts that have enabled peer access
     Pool,       // of cudaMallocAsync: accessible only to its context, even if others have enabled peer access
     Managed,    // of cudaMallocManaged: accessible to all contexts
     Opened,     // memory of another process, opened by a legacy handle
@@ -48,7 +48,7 @@ class GpuMemory {
     ino_t number = 0;  // inode of the descriptor that is mapped at the range
   };
   struct Range : Facts {
-    UniqueFd fd;         // of memory that can be shared; for Opened, with a lock that the owner's driver sees
+    UniqueFd fd;         // descriptor of shareable memory; for Opened, with a lock that the owner's driver sees
     bool mapped = true;  // false only for Reserved ranges where nothing is mapped
     int opened = 1;      // for Opened: how often the handle is open
   };
@@ -68,7 +68,7 @@ class GpuMemory {
   Status openHandle(int context, const unsigned char* handle, void*& memory);
   bool closeHandle(void* memory);
 
-  // The driver's virtual memory management. An allocation is a descriptor.
+  // The driver's virtual memory management. A descriptor represents an allocation.
   Status create(size_t bytes, int& fd);
   Status reserve(size_t bytes, void*& memory);
   // `context` is the primary context of the allocation's device.
@@ -84,7 +84,7 @@ class GpuMemory {
   Status unmap(void* memory, size_t bytes);
 
   bool isAmongItsAddresses(const void* memory) const;
-  // Sets `facts` to those of the range that contains the address. Returns false if no range does.
+  // Sets `facts` to the facts of the range that contains the address. Returns false if no range contains it.
   bool find(const void* memory, Facts& facts);
 
  private:
@@ -99,7 +99,7 @@ class GpuMemory {
   std::deque<std::pair<uintptr_t, size_t>> free_;  // oldest first
   uintptr_t next_ = 0;
   uint64_t lastId_ = 0;
-  std::array<uint16_t, 16> reaches_{};  // by context: the contexts whose memory it accesses
+  std::array<uint16_t, 16> reaches_{};  // by context: bits of the contexts whose memory that context can access
 };
 
 }  // namespace jccl::emulator

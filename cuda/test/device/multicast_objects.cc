@@ -33,7 +33,7 @@ struct MulticastObjects::Shared {
   struct Member {
     int32_t device;
     int32_t process;
-    int32_t fd;  // of the memory, in `process`
+    int32_t fd;  // descriptor of the memory, in `process`
     uint32_t bound;
     uint64_t offset, memoryOffset, bytes;
   };

@@ -51,7 +51,7 @@ class MulticastObjects {
   // Both return false if no object is mapped at `address`.
   bool setUsers(void* address, uint16_t users);
   bool unmap(void* address);
-  // Called when memory was unmapped: mappings may have cached its address.
+  // Called when memory was unmapped, because mappings of objects may have cached the address of that memory.
   void forgetAddresses();
 
   // Sets `places` to the addresses, in the memory of each device, that a multicast address stands for. Returns false if
@@ -68,7 +68,7 @@ class MulticastObjects {
     size_t bytes = 0;
     ino_t object = 0;
     uint16_t users = 0;
-    std::vector<std::pair<uint8_t*, bool>> members;  // by device: address, and true if the mapping is this object's own
+    std::vector<std::pair<uint8_t*, bool>> members;  // by device: address, and true if it was mapped for this object
   };
 
   Object* objectOf(int fd);

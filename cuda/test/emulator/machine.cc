@@ -316,7 +316,8 @@ void failIllegal(const void* address, size_t bytes) {
                                   " are not mapped for the kernel's device");
 }
 
-// Returns a new number. Each declaration of a shared variable in the source calls this once.
+// Returns a new number for a shared variable. Each declaration of such a variable in the source calls this function
+// once.
 unsigned newSharedVariable() {
   static unsigned variables = 0;
   return variables++;

@@ -68,13 +68,13 @@ struct Thread {
   // The last call, and a hash of all calls since the lanes in `mates` met in the warp's meeting number `meeting`.
   Operation operation = Operation::Begin;
   std::source_location place;
-  std::source_location looked;  // of the last load, which a report names if the thread polls
+  std::source_location looked;  // source line of the last load; reports name it for a thread that polls
   uint32_t mates = 0;
   uint64_t meeting = 0;
   uint64_t path = 0;
   uint32_t calls = 0;
 
-  uint64_t result = 0;            // of a barrier or warp function, set by the thread that completes it
+  uint64_t result = 0;            // result of a barrier or warp function; the thread that completes it sets it
   bool apart = false;             // the line meeting where the thread waited has broken up
   Thread* nextWaiting = nullptr;  // next thread that waits at the same barrier
   uint32_t waitingMask = 0;       // mask of the warp function or line access in which the thread waits
@@ -127,7 +127,7 @@ struct Launch;
 struct Block {
   Launch* launch = nullptr;
   unsigned index = 0;
-  uint32_t number = 0;  // among all blocks of the machine
+  uint32_t number = 0;  // number among all blocks of the machine
   unsigned exited = 0;
   std::vector<Thread> threads;
   std::vector<Warp> warps;

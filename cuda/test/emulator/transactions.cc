@@ -26,7 +26,7 @@ bool mayPoll(Operation operation) {
 
 void countOne(Accesses& accesses, size_t bytes) { ++accesses.byWidth[std::countr_zero(bytes)]; }
 
-// Counts the undecided loads of the thread: they were no polls.
+// Counts the loads of the thread that could have been polls, when it is clear that they were none.
 void settle(Transactions& all, ThreadTransactions& own) {
   for (int place = 0; place < kPlaceCount; ++place) {
     all.at[place].loads.add(own.waiting[place]);

@@ -215,7 +215,8 @@ void WeakMemory::makeVisible(PendingStore* store) {
     apply(store, ++now_);
     return;
   }
-  // The recursion ends, because predecessors were stored earlier. It may use line_, which is therefore filled later.
+  // The recursion ends, because predecessors were stored earlier. The recursion can overwrite line_, so line_ is filled
+  // after it.
   PendingStore* mate = store;
   do {
     makePredecessorsVisible(mate);
@@ -254,7 +255,7 @@ void WeakMemory::makeKnownVisible(Thread& thread) {
   for (PendingStore* store = block.oldestStore; store != nullptr; store = store->after) {
     if (knows(thread, block.number, store->thread, store->number)) knownStores_.push_back(store);
   }
-  // Some have become visible along with an earlier store of the list.
+  // A store of the list can have become visible along with an earlier one.
   for (PendingStore* store : knownStores_) {
     if (store->pending) makeVisible(store);
   }

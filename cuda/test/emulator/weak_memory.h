@@ -45,7 +45,7 @@ struct PendingStore {
   bool pending = true;
   Block* block = nullptr;
   uint32_t thread = 0;
-  uint32_t number = 0;             // among the thread's stores, from 1
+  uint32_t number = 0;             // number among the thread's stores, from 1
   uint64_t belongs = 0;            // time that the value carries: an acquire of the value moves the view there
   PendingStore* newer = nullptr;   // next pending store to the cell
   PendingStore* before = nullptr;  // neighbours in the block's list of pending stores
@@ -75,8 +75,8 @@ struct Cell {
   PendingStore* newest = nullptr;
 };
 
-// Times of the newest versions that a thread has seen of granules, if later than its view. The table is small: when an
-// entry is replaced, its time moves the view.
+// For granules of which a thread has seen versions later than its view: the time of the newest version seen. The table
+// is small: when an entry is replaced, the entry's time moves the view.
 struct Seen {
   uint64_t used = 0;  // a bit for each entry
   uint32_t cells[64];
@@ -108,7 +108,8 @@ class WeakMemory {
   void fence(Thread& thread);
   void loadLines(const Warp& warp, const LineMeeting& meeting);
   void storeLines(const Warp& warp, const LineMeeting& meeting);
-  // Threads meet at a barrier: whatever happened before it in one of them has now happened before in all of them.
+  // Called when threads meet at a barrier. Everything that one of them did before the barrier happens before everything
+  // that any of them does after it.
   void meet(const std::vector<Thread*>& threads);
 
   // Called as time passes: a pending store may become visible.

@@ -56,7 +56,7 @@ struct Request {
   uint8_t* data = nullptr;
   uint64_t bytes = 0;  // message size; of a receive, the buffer's capacity until the header arrives
   uint64_t header = 0;
-  size_t moved = 0;  // bytes, of header and data
+  size_t moved = 0;  // number of bytes, header included
   bool done = false;
 };
 
@@ -64,7 +64,7 @@ struct Region {
   Comm* comm;
   uintptr_t begin;
   uintptr_t end;
-  int type;  // of the pointer: kPointerHost or kPointerCuda
+  int type;  // kind of memory: kPointerHost or kPointerCuda
 };
 
 struct Comm {
@@ -97,7 +97,7 @@ static_assert(sizeof(Handle) <= kHandleBytes);
 constexpr uint64_t kMagic = 0x706c7567696e;
 
 std::atomic<Logger> logger{nullptr};            // set when a communicator is initialised
-std::atomic<size_t> maxRequests{kMaxRequests};  // of each Comm; depends on the interface's version
+std::atomic<size_t> maxRequests{kMaxRequests};  // limit for each Comm; depends on the interface's version
 
 std::atomic<uint64_t> calls{0};
 // Pseudo-random: in a fixed order, a caller that polls its requests in turn would find the same one refused each time.

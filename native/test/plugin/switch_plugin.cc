@@ -62,7 +62,7 @@ struct Request {
   Comm* comm = nullptr;  // null if this request is free
   SwitchRequest header{};
   const uint8_t* data = nullptr;
-  size_t sent = 0;  // bytes, of header and data
+  size_t sent = 0;  // number of bytes, header included
   uint8_t* result = nullptr;
   size_t resultBytes = 0;
   SwitchAnswer answer{};
@@ -169,7 +169,7 @@ Result getProperties(int device, Properties<Version>* properties) {
   return kSuccess;
 }
 
-// The listening communicator of all groups. Static, so that one that a blocked call never closes is no leak.
+// The listening communicator of all groups. Static, so that it is no leak if a blocked call never closes it.
 char listener = 0;
 
 Result listenAt(void* rawHandle, void** listenComm) {

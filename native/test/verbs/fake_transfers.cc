@@ -331,7 +331,7 @@ FAKE Return ibv_destroy_qp(QueuePair* raw) {
   return 0;
 }
 
-// For tests: a line for each destroyed region or queue pair that had rights which nothing needed, with these rights.
+// For tests: lists the unneeded rights of destroyed regions and queue pairs, one line for each object that had any.
 FAKE const char* fake_verbs_unneeded_rights() {
   const std::lock_guard lock(mutex);
   static std::string text;
@@ -355,7 +355,7 @@ FAKE size_t fake_verbs_senders() {
   const std::lock_guard lock(mutex);
   return firstPsns.size();
 }
-// For tests: the first packet sequence number of one of these, in the order of their preparation.
+// For tests: the first packet sequence number of such a queue pair; `sender` counts these in the order of preparation.
 FAKE uint32_t fake_verbs_first_psn(size_t sender) {
   const std::lock_guard lock(mutex);
   return firstPsns.at(sender);
