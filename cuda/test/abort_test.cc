@@ -43,7 +43,8 @@ Trial trialOf(uint64_t seed) {
   trial.ranks = 2 + static_cast<int>(random() % 3);
   trial.channels = 1 + static_cast<int>(random() % 2);
   trial.threads = random() % 3 == 0 ? 128 : random() % 2 == 0 ? 64 : 32;
-  // Either so few steps that each slot is used at most once, or so many that senders run out of credit.
+  // The count leads either to so few steps that each slot is used at most once, or to so many that senders run out of
+  // credit.
   trial.count = random() % 2 == 0 ? 150 : 6000;
   trial.victim = static_cast<int>(random() % trial.ranks);
   trial.absent = random() % 3 == 0;

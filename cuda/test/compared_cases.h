@@ -61,8 +61,8 @@ inline void runOnDevice(DeviceRanks& ranks, int channels, unsigned threads, uint
   ASSERT_TRUE(report.finished()) << report.text;
 }
 
-// Expects the host's results on every rank. `device` and `host` hold buffers by rank and case, with the functions
-// `same` and `intact`; a case has the function `text`.
+// Expects the host's results on every rank. `device` and `host` contain the buffers of each rank and case. Buffers have
+// the functions `same` and `intact`, and a case has the function `text`.
 template <class Case, class Buffers>
 void expectSame(const std::vector<Case>& cases, const DeviceRanks& ranks, std::vector<std::vector<Buffers>>& device,
                 std::vector<std::vector<Buffers>>& host) {

@@ -185,7 +185,7 @@ TEST_F(DriverRules, PotentiallyUnsafeCallsAreForbiddenDuringACapture) {
   }
 }
 
-// A driver for CUDA 13.0 behaves so in all modes and for calls from all threads.
+// During a capture, a driver for CUDA 13.0 refuses queries of a stream's id and flags in all modes and on all threads.
 TEST_F(DriverRules, OnlyTheContextOfACapturedStreamCanBeQueried) {
   const driver::Stream stream = newStream();
   unsigned long long id = 0;  // NOLINT(google-runtime-int): as the driver has it
@@ -477,7 +477,7 @@ class Short {
   device::DeviceChannel channel_{};
 };
 
-constexpr int kCarveout = 50;  // preference of the library's kernels, in percent
+constexpr int kCarveout = 50;  // carve-out that the library's kernels prefer, in percent
 
 // If the blocks of a kernel fill the device, another kernel begins only after these blocks have ended.
 TEST_F(DriverRules, AKernelBeginsWhenAllItsBlocksFit) {

@@ -269,7 +269,7 @@ TEST_F(MulticastRules, AreThoseOfADriver) {
   ASSERT_EQ(calls.multicastAddDevice(object, 0), Result::Success);
   EXPECT_EQ(calls.multicastAddDevice(object, 0), Result::InvalidValue);              // twice
   EXPECT_EQ(calls.multicastBind(object, 0, memory, 0, kBytes, 0), Result::Unknown);  // a driver would wait
-  EXPECT_EQ(calls.memoryMap(address, kBytes, 0, object, 0), Result::InvalidValue);   // until all devices are added
+  EXPECT_EQ(calls.memoryMap(address, kBytes, 0, object, 0), Result::InvalidValue);   // before all devices are added
   ASSERT_EQ(calls.multicastAddDevice(object, 1), Result::Success);
   EXPECT_EQ(calls.multicastAddDevice(object, 2), Result::InvalidValue);                      // a third device of two
   EXPECT_EQ(calls.multicastBind(object, 0, foreign, 0, kBytes, 0), Result::InvalidValue);    // device not in the team

@@ -62,8 +62,8 @@ std::vector<CountedCase> countedCases() {
   return cases;
 }
 
-// Computes the least possible numbers of bytes. `wire` is the payload that crosses between ranks. `local` is read and
-// written in a rank's own memory: inputs, outputs and, if data goes through slots, the slots.
+// Computes the least possible numbers of bytes. `wire`: payload that crosses between ranks. `local`: bytes read and
+// written in a rank's own memory, that is, inputs, outputs and, if data goes through slots, the slots.
 void leastOf(const CountedCase& c, uint64_t& wire, uint64_t& local) {
   const uint64_t n = kRanks, b = c.bytes;
   uint64_t buffers = 2 * n * b;

@@ -27,7 +27,7 @@ struct DivergingWarp : NoFaults {
 struct Trial {
   int ranks = 2;
   Algorithm algorithm = Algorithm::Ring;
-  Collective collective = Collective::AllReduce;  // or Reduce, to rank 0
+  Collective collective = Collective::AllReduce;  // AllReduce, or Reduce to rank 0
   size_t count = 0;
   int operations = 3;
   bool together = false;  // all operations are in one launch

@@ -27,7 +27,7 @@ namespace {
 constexpr int kRanks = 3;
 constexpr int kChannels = 2;
 constexpr int kDefaultCycles = kSanitized ? 5 : 15;
-constexpr int kDefaultCyclesOverVerbs = 4;  // for emulated processors, where a cycle takes seconds
+constexpr int kDefaultCyclesOverVerbs = 4;  // few, because a cycle takes seconds on emulated processors
 constexpr int kWarmUp = 3;                  // cycles that create what stays for the life of the process
 constexpr int64_t kSettlingNanos = 3'000'000'000;
 constexpr int64_t kBrokenTimeoutNanos = 100'000'000;  // for End::Broken, whose ranks may not notice a loss

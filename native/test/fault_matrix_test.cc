@@ -22,7 +22,7 @@ namespace {
 constexpr int kDefaultRuns = test::kSanitized ? 3 : 12;
 constexpr int64_t kTimeLimitNanos = 60'000'000'000;    // timeout of operations if nothing breaks
 constexpr int64_t kBriefTimeLimitNanos = 800'000'000;  // timeout of operations if connections break
-constexpr int64_t kLatenessNanos = 10'000'000'000;     // by which a loaded host may exceed the timeout
+constexpr int64_t kLatenessNanos = 10'000'000'000;     // time by which a loaded host may exceed the timeout
 constexpr std::chrono::seconds kHangLimit{240};
 
 uint64_t numberFrom(const char* name, uint64_t otherwise) {
@@ -196,7 +196,8 @@ class Job {
       EXPECT_TRUE(send.intact() && recv.intact()) << where(rank, index);
       return code;
     }
-    // The network must have released both buffers: from now on it must neither read the one nor write the other.
+    // The network must have released both buffers: from now on the network must neither read the send buffer nor write
+    // the receive buffer.
     std::fill_n(send.data(), sent.size(), kLeftAlone);
     std::fill_n(recv.data(), data.recvCount() * data.element(), kLeftAlone);
     const std::lock_guard lock(mutex_);

@@ -33,7 +33,7 @@ struct Scenario {
   bool coordinated;  // the first error aborts all ranks, as the coordinator does
   int ranks;
   int channels;
-  std::vector<int> hosts;  // by rank; ranks of one host share memory
+  std::vector<int> hosts;  // number of each rank's host; ranks of one host share memory
   uint32_t simpleSlotBytes;
   uint32_t smallSlotBytes;
   std::vector<Step> steps;

@@ -50,7 +50,7 @@ class FaultyNetwork {
  public:
   explicit FaultyNetwork(const NetFaults& faults);
 
-  // Returns what every rank passes to NetTransport::create or sets as CommunicatorConfig::makeNet.
+  // Returns the function that every rank passes to NetTransport::create or sets as CommunicatorConfig::makeNet.
   NetMaker maker() const;
 
   // Counters of all connections since the network was made.

@@ -76,7 +76,7 @@ class LateInPlace : public ::testing::TestWithParam<LateCase> {};
 
 // Rank 0 times out before rank 1 begins. If rank 1 accesses rank 0's buffers then, a signal ends this process.
 void giveUpBeforeThePeerBegins(const LateCase& one) {
-  constexpr size_t kCount = 100'000;  // by rank
+  constexpr size_t kCount = 100'000;  // number of elements of each rank
   SharedBuffers buffers;
   const auto [transport, collective] = one;
   RankThreads ranks(2, 1, {}, transport);

@@ -322,7 +322,7 @@ TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
       config.peerTimeoutNanos = kBlockedNanos;
     });
     std::array<Code, 2> codes{};
-    // Never freed, as the log demands of an application.
+    // Never freed, because the log says that blocked calls may still read or write the memory of the failed operation.
     static auto* left = new std::vector<std::unique_ptr<std::vector<float>>>;
     std::array<std::vector<float>*, 2> userMemory{};
     for (auto& one : userMemory) one = left->emplace_back(std::make_unique<std::vector<float>>(1'000'000, 1)).get();
@@ -344,7 +344,7 @@ TEST_P(PluginOfCommunicators, EndsTheOperationWithATransportError) {
   });
   EXPECT_LT(took, kLateNanos);
   expectParts(text);
-  // Calls that move messages block during the operation, whose memory then stays in use.
+  // If a call that moves messages blocks during the operation, the operation's memory stays in use.
   const std::string fault = GetParam().fault;
   if (fault != "blocks=isend" && fault != "blocks=irecv" && fault != "blocks=test") return;
   const std::string log = logged();

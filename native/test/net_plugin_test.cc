@@ -109,7 +109,7 @@ TEST_P(NetPlugin, ASlotThatDoesNotFitTheReceiverIsRefused) {
   EXPECT_NE(std::string::npos, text.find("plugin=Test device=test0")) << text;
 }
 
-// Connections in two directions, of which one is not used.
+// Connects the ranks in both directions. No message uses the connection from rank 1 to rank 0.
 TEST_P(NetPlugin, EndsThatCloseTogetherLeaveNothingInFlight) {
   Pair pair = pairOf();
   Producer producer(kShape), idle(kShape);

@@ -293,8 +293,8 @@ class ReduceValueTest : public testing::TestWithParam<Isa> {
     if (!isaSupported(GetParam())) GTEST_SKIP() << "this processor has no " << nameOf(GetParam());
   }
 
-  // Reduces one value per source: as a single element, and as 65 equal elements, which leave a remainder after
-  // registers.
+  // Reduces one value per source: as a single element, and as 65 equal elements, which fill registers and leave a
+  // remainder.
   template <class S>
   S fold(DataType type, ReduceOp op, std::vector<S> values, uint32_t divisor = 1) {
     S results[2];

@@ -109,7 +109,7 @@ class SocketEagerPathTest : public ::testing::Test {
 };
 
 TEST_F(SocketEagerPathTest, ShortMessagesOfBothDirectionsTakeOneSocket) {
-  EXPECT_EQ((std::array<int, 2>{0, 2}), socketsUsed(100));  // both ends of one connection
+  EXPECT_EQ((std::array<int, 2>{0, 2}), socketsUsed(100));  // the two sockets are the ends of one connection
 }
 
 TEST_F(SocketEagerPathTest, LongMessagesKeepToTheSocketOfTheirDirection) {

@@ -107,8 +107,8 @@ TEST(EventCount, ARegisteredWaiterIsNotifiedByEveryPublisherAndMissesNothing) {
   EXPECT_EQ(answer.waiters, 0u);
 }
 
-// Returns true if yields on this core are expensive by YieldPolicy's measure, while another thread never yields the
-// core. Kernels with short time slices return the core sooner.
+// Returns true if YieldPolicy counts yields on this core as expensive. Call this while another thread occupies the core
+// and never yields it. Yields stay cheap on kernels with short time slices, which return the core sooner.
 bool yieldsAreExpensive() {
   int expensive = 0;
   for (int i = 0; i < 100; ++i) {

@@ -42,7 +42,7 @@ void reduceAgainAndAgain(NetRanks& ranks, size_t rank, const Variant& variant, s
       wrong += out[i] != sum ? 1 : 0;
     }
     ASSERT_EQ(0u, wrong) << "count=" << count << " inPlace=" << inPlace << " round=" << round;
-    // The network must have released both buffers: these values must not reach the peer.
+    // The network must have released both buffers: the values that are stored now must not reach the peer.
     std::fill(send.begin(), send.end(), -1e6f);
     std::fill(recv.begin(), recv.end(), -1e6f);
   }
@@ -94,7 +94,7 @@ TEST_P(ZeroCopyTransfer, NothingTouchesTheBufferOfAFailedOperation) {
   // From now on the kernel refuses every access to the buffer, and such an access fails the connection.
   ASSERT_EQ(0, ::mprotect(memory, kBytes, PROT_NONE));
   const std::string before = ranks.communicators[0]->lastError();
-  // The late peer receives what has been sent, so that more could be sent now.
+  // The late peer receives the data that has been sent. So rank 0 would have space to send more now.
   std::vector<float> late(kCount);
   EXPECT_EQ(Code::Timeout, ranks.allReduce(1, GetParam(), late.data(), late.data(), kCount, 500'000'000));
   ranks.communicators[0]->engine().abort(Code::Aborted);

@@ -44,7 +44,7 @@ struct EmulatedGpu::Item {
   std::string name;
   Event* records = nullptr;   // event to record at the replay
   Event* waitsFor = nullptr;  // event whose last record before the replay is awaited
-  uint64_t number = 0;        // in the order in which the process put items on streams
+  uint64_t number = 0;        // numbers items in the order in which the process put them on streams
 
   bool isKernel() const { return body != nullptr; }
 };

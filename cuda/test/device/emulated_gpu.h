@@ -50,7 +50,7 @@ class EmulatedGpu {
 
   // Resources of its device that a kernel occupies.
   struct Footprint {
-    double multiprocessors = 0;  // number that the kernel's blocks fill, with fractions
+    double multiprocessors = 0;  // how many the kernel's blocks fill; can be a fraction
     int carveout = 0;            // shared-memory carve-out that its multiprocessors need, in bytes
     uint16_t user = 0xffff;      // the kernel's bit in the access map
   };

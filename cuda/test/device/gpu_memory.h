@@ -33,8 +33,8 @@ class GpuMemory {
  public:
   enum class Kind : uint8_t {
     Allocated,  // accessible to its context and to contexts that have enabled peer access
-    Pool,       // of cudaMallocAsync: accessible only to its context, even if others have enabled peer access
-    Managed,    // of cudaMallocManaged: accessible to all contexts
+    Pool,       // from cudaMallocAsync: accessible only to its context, even if others have enabled peer access
+    Managed,    // from cudaMallocManaged: accessible to all contexts
     Opened,     // memory of another process, opened by a legacy handle
     Reserved,   // addresses at which allocations are mapped
   };

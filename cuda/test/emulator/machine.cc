@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kNanosPerSwitch = 10;
 constexpr uint64_t kIdleRounds = 8;            // rounds without a change of memory before the clock leaps
-constexpr uint64_t kLongestLeap = 1ull << 26;  // nanoseconds a round
+constexpr uint64_t kLongestLeap = 1ull << 26;  // in ns, for each round
 // Thrown in a thread to end the thread and the run.
 struct Stopped {};
 

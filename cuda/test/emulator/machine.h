@@ -29,9 +29,9 @@ enum class Memory : uint8_t {
 
 // Order in which threads run if several can.
 enum class Schedule : uint8_t {
-  RoundRobin,  // in rotation; a thread runs until it has to wait, or for 4096 calls
+  RoundRobin,  // threads run in rotation, each until it has to wait, or for 4096 calls
   Random,      // a random thread is next, and threads are interrupted anywhere
-  Bursty,      // for a while the threads that became ready last, then a random one
+  Bursty,      // the threads that became ready last run for a while, then a random one
   Starving,    // a launch, block, warp or thread hardly runs; after a while another one is the victim
   BySeed,      // the seed chooses one of the above
 };
@@ -42,7 +42,7 @@ struct Options {
   uint64_t seed = 1;
   bool splitLines = false;               // LL128 lines never stay whole
   uint64_t stepBudget = 1'000'000'000;   // maximum of calls of simt.h and memory.h in a run, by all threads together
-  bool hostClock = false;                // time is the host's; waiting is no deadlock, because the host may end it
+  bool hostClock = false;                // the clock is the host's; a wait is no deadlock, because the host may end it
   uint64_t idleNanos = 600'000'000'000;  // virtual time without any change of memory after which waiting is a deadlock
   const MemoryPlaces* places = nullptr;  // regions by which transactions are counted; null: they are not counted
 };

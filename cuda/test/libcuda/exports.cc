@@ -72,7 +72,8 @@ JCCL_EXPORT Result cuGetProcAddress_v2(const char* name, void** function, int ve
     newest = other.version;
     *function = reinterpret_cast<void*>(&callOfAnotherForm);
   }
-  // With a default stream for each thread, work for the default stream would go to another stream.
+  // By this flag each thread has its own default stream, so that work for the default stream would go to another
+  // stream.
   if ((flags & kPerThreadStream) != 0 && *function != nullptr) *function = reinterpret_cast<void*>(&callOfAnotherForm);
   if (status != nullptr) *status = *function != nullptr ? kFound : known ? kVersionNotSufficient : kNotFound;
   return Result::Success;

@@ -10,9 +10,9 @@ namespace jccl::device {
 
 struct Mutations : NoFaults {
   static constexpr bool kSwitched = true;
-  static constexpr unsigned kLosesElements = 96;        // the self-test of connections must notice this
-  static constexpr unsigned kLosesElementsOfMax = 160;  // the self-test cannot notice this, because it sums
-  static constexpr unsigned kDropsFlagsOfMax = 224;     // nor can it notice this: the receiver waits for ever
+  static constexpr unsigned kLosesElements = 96;        // the self-test of connections must notice this fault
+  static constexpr unsigned kLosesElementsOfMax = 160;  // the self-test uses sums, so it cannot notice this fault
+  static constexpr unsigned kDropsFlagsOfMax = 224;     // the same applies to this fault: the receiver waits for ever
 
   // Returns true if the kernel does not move the last element of a slice.
   JCCL_DEVICE static bool losesElement(const Reduction& reduction) {

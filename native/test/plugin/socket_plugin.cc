@@ -43,7 +43,7 @@ constexpr Result kRemoteError = 6;
 constexpr size_t kMaxRequests = 32;
 constexpr size_t kMaxRequestsOfV6 = 8;
 constexpr size_t kMaxMessageBytes = size_t{1} << 30;
-// Small enough that sent data stays in the cache until it is received.
+// Buffers are small enough that sent data stays in the cache until it is received.
 constexpr int kSendBufferBytes = 256 * 1024;
 
 struct Comm;

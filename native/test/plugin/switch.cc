@@ -109,7 +109,7 @@ bool serveOne(const std::vector<int>& members) {
   for (size_t i = 0; i < members.size(); ++i) {
     uint64_t begin = 0;
     uint64_t end = result.size();
-    if (request.kind == SwitchKind::ReduceScatter) {  // the part of the window that belongs to this member
+    if (request.kind == SwitchKind::ReduceScatter) {  // sends the part of the window that belongs to this member
       const uint64_t own = i * request.bytesPerRank;
       begin = std::clamp<uint64_t>(own, request.windowOffset, request.windowOffset + end) - request.windowOffset;
       end = std::clamp<uint64_t>(own + request.bytesPerRank, request.windowOffset, request.windowOffset + end) -
