@@ -81,7 +81,10 @@ class CauseRuleTest {
                 .allMatch(one -> SPEAKING.contains(one) || ours.contains(one.substring(one.lastIndexOf('.') + 1)));
     }
 
-    /** Returns the type in the nearest declaration at or above a use: of a catch clause, a parameter or a variable. */
+    /**
+     * Returns the type with which a name is declared in the nearest line at or above {@code from}: in a catch clause,
+     * as a parameter or as a variable.
+     */
     private static String typeOf(String name, List<String> lines, int from) {
         Pattern declared = Pattern.compile(
                 "catch \\(([^)]*?)\\s+" + name + "\\)|\\b([A-Z][\\w.]*(?:<[^>]*>)?)\\s+" + name + "\\b");

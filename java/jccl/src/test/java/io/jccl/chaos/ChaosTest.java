@@ -18,7 +18,10 @@ class ChaosTest {
 
     private static final int ALL = 100;
 
-    /** Distance between the seeds, with which a few seeds cover every fault and every phase in different pairs. */
+    /**
+     * Distance between the seeds. With this distance, a few seeds cover every fault and every phase, in different
+     * pairs.
+     */
     private static final int STRIDE = 7;
 
     @TempDir

@@ -43,8 +43,8 @@ final class Judge {
     private static final Pattern ON = Pattern.compile("on (\\S+) \\[([0-9, ]*)]");
 
     /**
-     * Limit for noticing a process that ended: the kernel closes its connections at once; the rest is for a loaded
-     * host.
+     * Limit for noticing a process that ended: the kernel closes its connections at once, so nearly all of the limit is
+     * for a loaded host.
      */
     private static final Duration NOTICED_END = Duration.ofSeconds(4);
 
@@ -81,7 +81,7 @@ final class Judge {
             double seconds = log.secondsUntil(rank, "failed ");
             latest = Double.isNaN(latest) ? seconds : Double.isNaN(seconds) ? latest : Math.max(latest, seconds);
         }
-        // Nobody knows of a process that ends before it has reached the others.
+        // If a process ends before it has connected to the others, they see only silence.
         boolean isSeen = round.fault().effect() == Fault.Effect.ENDS
                 && round.phase() != Phase.INIT
                 && !round.victims().contains(round.size());
@@ -119,16 +119,18 @@ final class Judge {
                 continue;
             }
             if (round.joins(rank)) {
-                continue; // this process waits for ranks that have failed to admit it
+                continue; // the process that joins knows only that no rank has admitted it
             }
-            // A rank whose server cannot accept connections logs this; the others know only that they cannot connect.
+            // A rank whose server cannot accept connections logs the reason; the other ranks know only that they cannot
+            // connect.
             boolean blames = round.fault().effect() == Fault.Effect.MAY_FAIL
                     && (namesAVictim(round, failed.group(4)) || round.victims().contains(0)); // rank 0 runs the servers
             if (!round.victims().containsAll(ranks(failed.group(3))) && !blames) {
                 wrong.add("rank " + rank + " names ranks that are no victims: " + report.text());
             }
-            boolean refersToAnother = failed.group(4).contains("its exception says why") // see the next report
-                    || failed.group(4).contains("aborted the communicator"); // see the report before
+            // The next report names the cause.
+            boolean refersToAnother = failed.group(4).contains("its exception says why")
+                    || failed.group(4).contains("aborted the communicator"); // the previous report names the cause
             if (failed.group(3).isEmpty() && !refersToAnother && !namesAVictim(round, failed.group(4))) {
                 wrong.add("rank " + rank + " names nobody: " + report.text());
             }
@@ -141,7 +143,7 @@ final class Judge {
      * 0's.
      */
     private static boolean namesAVictim(Round round, String text) {
-        return round.victims().contains(round.size()) // a process that joins, which has no number before
+        return round.victims().contains(round.size()) // a process that joins: it has no number that others could name
                 || round.victims().stream().anyMatch(victim -> Stream.of("rank ", "rank=", "peer=")
                         .anyMatch(word -> text.contains(word + victim)))
                 || round.victims().contains(0) && text.contains("that created the id");
@@ -193,10 +195,10 @@ final class Judge {
     }
 
     /**
-     * Describes remaining ranks that could have continued and did not. They can continue if all of them have failed,
-     * and they are a majority or the other ranks have ended. There are two exceptions. If a fault may or may not fail
-     * its victim, the living victim joins the next communicator and may break that too. A late victim may meet the
-     * others while they shrink, and exclude different ranks.
+     * Describes remaining ranks that could have continued and did not. Remaining ranks can continue if the communicator
+     * has failed on all of them, and if they are a majority or the other ranks have ended. There are two exceptions. If
+     * a fault may or may not fail its victim, the living victim joins the next communicator and may make that one fail,
+     * too. A late victim may meet the others while they shrink, and exclude different ranks.
      */
     private static List<String> wrongEnds(RoundLog log, Map<Integer, RankRound.End> left) {
         Round round = log.round();

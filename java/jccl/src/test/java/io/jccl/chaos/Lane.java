@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Runs rounds of chaos one after the other. The next round reuses a worker unless it was killed or still holds
- * resources of a round. Partitions have separate workers, each on a simulated host.
+ * resources of a round. Rounds with a partition use separate workers, each on a simulated host.
  */
 final class Lane implements AutoCloseable {
 
@@ -36,7 +36,9 @@ final class Lane implements AutoCloseable {
             "mount -t tmpfs -o size=16m tmpfs " + Worker.SMALL + " && exec \"$@\"",
             "sh");
 
-    /** Limit that leaves room for the JVM's own files and is less than any segment of shared memory. */
+    /**
+     * Limit of the size of files. It leaves room for the JVM's own files and is less than any segment of shared memory.
+     */
     private static final String MAX_FILE_BYTES = "--fsize=4096:";
 
     private static final String UNLIMITED_FILE_BYTES = "--fsize=unlimited:";
@@ -170,7 +172,7 @@ final class Lane implements AutoCloseable {
                 worker.await(System.nanoTime() + START_LIMIT.toNanos(), "filled");
                 worker.limit(MAX_FILE_BYTES);
             }
-            case SLOW, ABSENT -> {} // the worker itself is late
+            case SLOW, ABSENT -> {} // the victim delays itself, in RankRound
         }
     }
 

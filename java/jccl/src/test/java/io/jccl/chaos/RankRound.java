@@ -89,7 +89,8 @@ final class RankRound {
             operate(comm, CASES);
             phase = Phase.SPLIT;
             enter(phase);
-            // A fault that only one half sees would have to be reported to the other half.
+            // Does not split into halves if the fault may fail its victim: the victim's half alone would see the
+            // failure, and would have to report it to the other half.
             boolean halves = round.fault().effect() != Fault.Effect.MAY_FAIL && (round.seed() / 7 & 1) == 0;
             try (Communicator part = comm.split(halves ? rank % 2 : 0, rank).orElseThrow()) {
                 ranks = halves
@@ -194,7 +195,7 @@ final class RankRound {
     private Set<Integer> failed(Phase phase, JcclException failure, List<Integer> ranks) {
         Set<Integer> named = new TreeSet<>();
         for (int one : namedBy(failure)) {
-            if (one < ranks.size()) { // otherwise it is the process that has joined
+            if (one < ranks.size()) { // a larger number is that of the process that has joined
                 named.add(ranks.get(one));
             }
         }
@@ -222,7 +223,7 @@ final class RankRound {
     private End continueWithout(Communicator first, Set<Integer> named) throws InterruptedException {
         Set<Integer> excluded = new TreeSet<>(named);
         Communicator last = first;
-        List<Integer> members = allRanks(); // the ranks of last, by their numbers in first
+        List<Integer> members = allRanks(); // the ranks of communicator last, by their numbers in communicator first
         try {
             for (int attempt = 0; attempt < MAX_ATTEMPTS && !excluded.contains(rank); attempt++) {
                 Communicator rest = without(last, members, excluded);

@@ -125,10 +125,11 @@ record Round(
                                         .multipliedBy((long) patient * slowness)
                                         .toMillis() + "ms");
         if (transport != TransportKind.PLUGIN) {
-            config.setting("JCCL_NET_PLUGIN", "none"); // the environment names the plug-in of other rounds
+            // The environment names a plug-in, which only rounds with transport PLUGIN use.
+            config.setting("JCCL_NET_PLUGIN", "none");
         }
         if (hosts > 1) {
-            return config.hostId("host" + rank * hosts / size).build(); // the hosts determine the transports
+            return config.hostId("host" + rank * hosts / size).build(); // JCCL chooses the transports by the host ids
         }
         return config.transport(transport).build();
     }

@@ -173,7 +173,10 @@ final class Worker {
         return more;
     }
 
-    /** Creates what stays for the life of the process and loads what a round needs, before resources are counted. */
+    /**
+     * Creates everything that lives as long as the process, and loads the code of a round, before resources are
+     * counted.
+     */
     private void warmUp() throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(2);
         try (Arena other = new Arena(2 * (MAX_RANKS * MAX_CASE_COUNT * Long.BYTES + 4096))) {

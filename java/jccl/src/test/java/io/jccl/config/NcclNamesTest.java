@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Tests values under NCCL's names: no value that NCCL accepts ends a job. */
+/** Tests the values of variables with NCCL's names: no value that NCCL accepts makes a job fail. */
 class NcclNamesTest {
 
     private static Settings load(Map<String, String> environment) {

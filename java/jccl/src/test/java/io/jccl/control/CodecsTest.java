@@ -60,8 +60,8 @@ class CodecsTest {
     }
 
     /**
-     * Every rank receives the rows of all ranks: without compression the bytes would grow with the square of their
-     * number.
+     * Every rank receives the rows of all ranks. Without compression, the bytes of all messages together would grow
+     * with the square of the number of ranks.
      */
     @Test
     void similarRowsTakeAboutTheBytesOfOneRow() {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Tests pointers and streams that CUDA itself has created. */
-@SuppressWarnings("try") // a context is opened only to be current
+@SuppressWarnings("try") // a try statement opens a context only to make it current
 @RequiresGpu
 @Timeout(60)
 class CudaOnGpuTest {

@@ -108,7 +108,7 @@ class MissingPartsTest {
                 .collect(Collectors.joining(File.pathSeparator));
         ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Djava.io.tmpdir=" + folder, // JCuda unpacks its natives there, and uses those it finds
+                        "-Djava.io.tmpdir=" + folder, // JCuda unpacks its natives there, or reuses those it finds there
                         "-cp",
                         classPath,
                         CudaProbe.class.getName())

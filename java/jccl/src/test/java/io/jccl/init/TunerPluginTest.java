@@ -31,7 +31,7 @@ class TunerPluginTest {
             assertThatThrownBy(() -> TunerPlugin.decode(Arrays.copyOf(good, end)))
                     .as("cut at %d", at)
                     .isInstanceOf(WireException.class);
-            if (at < 16) { // later bytes are a choice, of which many are valid
+            if (at < 16) { // later bytes encode a choice: many other values are valid, too
                 byte[] wrong = good.clone();
                 wrong[at] ^= 0x7f;
                 assertThatThrownBy(() -> TunerPlugin.decode(wrong))

@@ -19,7 +19,10 @@ record Cycles(int cycles, Snapshot before, Snapshot after) {
     /** The first cycles create what lives as long as the process: threads of the log, tables, caches. */
     private static final int WARM_UP_CYCLES = 5;
 
-    /** Limit that leaves room for the JVM's own native memory, such as compiled code. */
+    /**
+     * Largest growth of native memory that is allowed. It leaves room for the JVM's own native memory, such as compiled
+     * code.
+     */
     private static final long MAX_GROWTH_BYTES = 64L << 20;
 
     private static final long THREAD_END_MILLIS = 3000L * LocalRanks.SLOWNESS;

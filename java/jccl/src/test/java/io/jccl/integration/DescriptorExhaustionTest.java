@@ -57,7 +57,7 @@ class DescriptorExhaustionTest {
      */
     public static void main(String[] arguments) throws IOException {
         attempt("LOADS", () -> HostBuffer.allocate(4096).close());
-        attempt("LOADS", UniqueId::create); // its server keeps a socket
+        attempt("LOADS", UniqueId::create); // the rendezvous server of the id keeps a socket open
         attempt("LOADS", () -> {
             throw new BootstrapException("");
         });

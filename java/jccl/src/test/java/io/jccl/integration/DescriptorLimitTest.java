@@ -130,7 +130,7 @@ class DescriptorLimitTest {
         builder.environment().put("JCCL_SIZE", Integer.toString(RANKS));
         builder.environment().put("JCCL_RENDEZVOUS", "127.0.0.1:" + port + "/descriptors");
         builder.environment().put("JCCL_TRANSPORT", transport);
-        builder.environment().put("JCCL_INIT_TIMEOUT", "200s"); // errors must appear long before
+        builder.environment().put("JCCL_INIT_TIMEOUT", "200s"); // errors must appear long before this time-out
         return builder.start();
     }
 }

@@ -32,8 +32,8 @@ final class DeviceMatrix {
      * Runs this process's ranks as threads, on devices in turn.
      *
      * @param each number of ranks in each process
-     * @param every step through the list of cases, which has ten cases for each collective. Each number of ranks begins
-     *     at another case.
+     * @param every runs only every n-th case of the list, which has ten cases for each collective. Each number of ranks
+     *     begins at another case.
      */
     static void run(UniqueId id, int process, int each, int size, int devices, int every, CommunicatorConfig config)
             throws ExecutionException, InterruptedException {

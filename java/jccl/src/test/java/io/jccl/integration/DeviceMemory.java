@@ -86,8 +86,9 @@ final class DeviceMemory implements AutoCloseable {
     }
 
     /**
-     * Returns bytes after all work on the stream. Waits for the stream first: a copy to pageable memory that has to
-     * wait blocks copies of other threads, also of the ranks that the stream waits for.
+     * Returns bytes after all work on the stream. Waits for the stream before it starts the copy. A copy to pageable
+     * memory that waits for its stream blocks the copies of other threads, including those of ranks for which the
+     * stream waits.
      */
     byte[] get(int length) {
         NativeDevice.awaitStream(device, stream);

@@ -22,7 +22,7 @@ import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 
 /**
- * Rounds in which a rank is killed, the survivors go on, and a new process takes its place. Ranks are
+ * Rounds in which a rank is killed, the survivors continue, and a new process takes its place. Ranks are
  * {@link ElasticRank}s. In every fifth round the leading rank is killed as well, while the survivors wait for the
  * process that replaces the first victim. Every rank checks all results. At the end of each round all ranks must be in
  * one communicator.
@@ -43,7 +43,7 @@ final class ElasticRounds implements AutoCloseable {
      *
      * @param victims the ranks that were killed
      * @param shrink the longest call that excluded them
-     * @param grow the longest call that took in new processes, which includes the wait for them
+     * @param grow the longest call that admitted new processes, which includes the wait for them
      * @param total from the last kill to correct results of all ranks
      * @param descriptors the largest number of descriptors that a rank has open afterwards
      */

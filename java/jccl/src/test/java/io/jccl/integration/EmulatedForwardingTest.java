@@ -137,7 +137,7 @@ class EmulatedForwardingTest {
         }
     }
 
-    /** Both the ranks that send through the forwarder and those that receive from it name it. */
+    /** The ranks that send through the killed forwarder name it, and so do the ranks that receive from it. */
     @Test
     void aForwarderThatIsKilledIsNamed() throws Exception {
         try (ProcessRanks ranks = start("forwarding-work")) {

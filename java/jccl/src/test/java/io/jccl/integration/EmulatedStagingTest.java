@@ -69,7 +69,10 @@ class EmulatedStagingTest {
         }
     }
 
-    /** Proxies keep lines of LL128 whole. A GPU's link to its host need not, so the setting must force LL128. */
+    /**
+     * Proxies keep lines of LL128 whole, but a GPU's link to its host may split them. Ranks therefore use LL128 only if
+     * the setting forces it.
+     */
     @Test
     void forcedLL128WorksBetweenHosts() {
         DeviceCollectives.compare(

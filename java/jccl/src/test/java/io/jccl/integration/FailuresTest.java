@@ -241,7 +241,7 @@ class FailuresTest {
         }
     }
 
-    /** Returns a time-out of operations in milliseconds; on slow machines it is longer than {@code elsewhere}. */
+    /** Returns a time-out of operations in milliseconds: {@code elsewhere} on usual machines, more on slow ones. */
     private static String millis(int elsewhere) {
         return Integer.toString(elsewhere * LocalRanks.SLOWNESS);
     }

@@ -9,7 +9,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Scenario in which one rank's heap is full for a while, as in one large job. The program then frees it and continues.
+ * Scenario that occurred in a large job: one rank's heap is full for a while. Then the program frees the objects and
+ * continues.
  */
 final class FullHeap {
 

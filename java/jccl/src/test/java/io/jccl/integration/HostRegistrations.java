@@ -179,7 +179,7 @@ enum HostRegistrations {
             }
             assertThat(buffer.get()).isNotNull();
             requireSums(comm, buffer.get(), buffer.get(), Algorithm.DIRECT);
-            comm.barrier().await(); // the communicator keeps its last operation reachable: now this one
+            comm.barrier().await(); // the communicator keeps only its last operation reachable, now the barrier
             comm.close();
             long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
             while (buffer.get() != null && System.nanoTime() < deadline) {

@@ -24,7 +24,7 @@ final class InPlaceFailures {
     static final String REFILLED = "REFILLED";
 
     private static final int ROUNDS = 40;
-    private static final int ROUNDS_UNTIL_READY = 5; // from then on most of the time is spent inside operations
+    private static final int ROUNDS_UNTIL_READY = 5; // later rounds spend most of their time inside operations
     private static final int COUNT = 2 << 20;
     private static final int LONG_COUNT = 16 << 20;
     private static final long BYTES_PER_FLOAT = 4;

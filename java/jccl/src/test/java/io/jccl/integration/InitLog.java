@@ -24,7 +24,7 @@ final class InitLog implements AutoCloseable {
     InitLog(String name) {
         logger = (Logger) LoggerFactory.getLogger(name);
         before = logger.getLevel();
-        logger.setLevel(Level.DEBUG); // whatever Logback's configuration sets
+        logger.setLevel(Level.DEBUG); // overrides the level in Logback's configuration
         appender.start();
         logger.addAppender(appender);
     }

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 class InterruptionTest {
 
     private static final int COUNT = 1000;
-    private static final int ROUNDS = 30; // attempts until one is prompt: others may use the CPUs
+    private static final int ROUNDS = 30; // largest number of attempts; one must be prompt although others use the CPUs
 
     @Test
     void interruptOfAThreadThatRunsAnOperationIsReportedToAllRanks() {

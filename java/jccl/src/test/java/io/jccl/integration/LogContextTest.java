@@ -116,7 +116,9 @@ class LogContextTest {
                         .thenApply(done -> MDC.get(LogContext.RANK) + " " + MDC.get(LogContext.COMMUNICATOR))
                         .get(30, TimeUnit.SECONDS);
                 String thread = comm.rank() + " " + comm.id();
-                assertThat(seen).isIn(thread, "null null"); // this thread's, if the future was already complete
+                // The context is null if the future was already complete, because this thread then runs the
+                // continuation.
+                assertThat(seen).isIn(thread, "null null");
             });
         }
     }

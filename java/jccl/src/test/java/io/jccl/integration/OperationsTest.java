@@ -67,7 +67,7 @@ class OperationsTest {
             LongBuffer to = longs(0);
             for (int round = 0; round < rounds; round++) {
                 from.put(0, round + 1);
-                new CountDownLatch(1).await(round % 8, TimeUnit.MILLISECONDS); // the pause
+                new CountDownLatch(1).await(round % 8, TimeUnit.MILLISECONDS); // pauses of 0 to 7 ms between rounds
                 long begin = System.nanoTime();
                 ranks.get(0).allReduce(DataBuffer.of(from), DataBuffer.of(to), ReduceOp.SUM);
                 while (to.get(0) != round + 1) { // polls memory: isDone() would wake the executor
@@ -158,7 +158,9 @@ class OperationsTest {
             ranks.run(comm -> {
                 int next = (comm.rank() + 1) % 3;
                 int previous = (comm.rank() + 2) % 3;
-                int count = 200_000; // more than slots hold: one after the other would wait forever
+                // The data does not fit in the slots: if each rank sent first and received later, all ranks would wait
+                // forever.
+                int count = 200_000;
                 LongBuffer out = longs(new long[count]);
                 out.put(count - 1, comm.rank());
                 LongBuffer in = longs(new long[count]);

@@ -103,7 +103,8 @@ final class ProcessRanks implements AutoCloseable {
 
     /** Returns what a rank has printed so far, without an unfinished last line of a rank that still runs. */
     String output(int rank) {
-        boolean isWhole = !processes.get(rank).isAlive(); // checked before the file is read
+        // Checked before reading: a rank may end after its file was read.
+        boolean isWhole = !processes.get(rank).isAlive();
         try {
             String text = new String(Files.readAllBytes(outputs.get(rank)), StandardCharsets.UTF_8);
             return isWhole ? text : text.substring(0, text.lastIndexOf('\n') + 1);

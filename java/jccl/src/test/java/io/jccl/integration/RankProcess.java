@@ -37,7 +37,7 @@ final class RankProcess {
     /**
      * A JVM for scenarios.
      *
-     * @param kind properties that cannot change while it runs: environment variables, and a word if it uses GPUs
+     * @param kind properties that cannot change while it runs: environment variables, and a word if the JVM uses GPUs
      * @param log file with the output of the JVM itself
      */
     private record Server(List<String> kind, WorkerProcess process, Path log) {}

@@ -400,7 +400,8 @@ class ReformTest {
         UniqueId id = UniqueId.create();
         Communicator first = Communicator.init(id, 0, 1, config);
         try (Communicator part = first.split(0, 0).orElseThrow()) {
-            assertThat(part.generation()).isZero(); // a split does not replace the file
+            // The member file still names the first communicator, not the split one.
+            assertThat(part.generation()).isZero();
             Future<Communicator> joining = threads.submit(() -> Communicator.fromEnvironment(joins));
             List<Communicator> next = List.of(first.reform(List.of(0), 1), get(joining));
             assertThat(together(next)).contains("1/2 generation=1 sum=3");

@@ -33,7 +33,7 @@ class ResourcesTest {
 
     /**
      * Skips the test if JCCL_TRANSPORT names another transport, or if the transport needs an adapter for InfiniBand
-     * verbs and this host has none. The virtual machine of scripts/rdma-vm has some.
+     * verbs and this host has none. The virtual machine of scripts/rdma-vm has such adapters.
      */
     private static void assumeUsable(TransportKind transport) {
         String only = System.getenv().getOrDefault("JCCL_TRANSPORT", transport.label());

@@ -63,7 +63,7 @@ class ResultsTest {
     @ParameterizedTest
     @EnumSource(
             value = Algorithm.class,
-            names = {"RING", "TREE", "DIRECT"}) // every communicator on host memory has these
+            names = {"RING", "TREE", "DIRECT"}) // every communicator can use these on host memory
     void inexactSumsAreTheSameOnAllRanksAndOnEveryRun(Algorithm algorithm) {
         for (Protocol protocol : Protocol.values()) {
             CommunicatorConfig config =

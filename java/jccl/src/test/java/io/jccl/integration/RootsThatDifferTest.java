@@ -150,7 +150,7 @@ class RootsThatDifferTest {
                         .build());
     }
 
-    /** Runs every collective that has a root with every size, each on its own communicator. */
+    /** Runs every collective that has a root with every count of elements. Each case has its own communicator. */
     static void everyCase(Communicator base) {
         for (Collective collective : WITH_ROOT) {
             for (int count : COUNTS) {

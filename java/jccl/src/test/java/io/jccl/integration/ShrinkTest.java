@@ -43,8 +43,8 @@ class ShrinkTest {
     }
 
     /**
-     * Rank 0, the coordinator, is one of the two. The death of the other goes unnoticed until ranks connect to its
-     * port.
+     * One of the killed ranks is rank 0, the coordinator. The death of the other one, rank 2, goes unnoticed until
+     * ranks connect to its port.
      */
     @Test
     void twoRanksKilledAtOnceAreBothLeftOut() throws Exception {
@@ -143,7 +143,7 @@ class ShrinkTest {
         }
     }
 
-    /** State of the first shrink at the late rank must not answer requests of the second. */
+    /** The late rank must not answer requests of the second shrink with its state of the first one. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void aRankThatIsLateForTheNextShrinkIsWaitedFor(int late) {
@@ -163,7 +163,8 @@ class ShrinkTest {
     }
 
     /**
-     * The others have gone on without rank 0 and closed the old communicator. That is no proof that they have ended.
+     * The others have continued without rank 0 and closed the old communicator. The closed communicator must not make
+     * rank 0 conclude that they have ended.
      */
     @Test
     void lateRankDoesNotGoOnAlone() throws Exception {
@@ -255,7 +256,7 @@ class ShrinkTest {
         }
     }
 
-    /** The others find the rank silent, shrink without it and close. Then it resumes, and must not go on alone. */
+    /** The others find the rank silent, shrink without it and close. Then it resumes, and must not continue alone. */
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
     void stoppedRankLearnsThatTheOthersWentOnAndDoesNotGoOnAlone(int victim) throws Exception {

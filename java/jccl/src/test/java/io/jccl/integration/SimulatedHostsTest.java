@@ -28,8 +28,8 @@ class SimulatedHostsTest {
     private static final int HOSTS = 4;
     private static final int RANKS = 2 * HOSTS;
     private static final Duration LIMIT = Duration.ofSeconds(120);
-    // Longer than a partition of 3 s and the pause before TCP retransmits. Older kernels double this pause each time,
-    // up to 6.4 s here.
+    // Longer than a partition of 3 s plus the pause before TCP retransmits. Older kernels double the pause after each
+    // retransmission, up to 6.4 s here.
     private static final long TIMEOUT_MILLIS = 10_000;
 
     @TempDir

@@ -79,7 +79,7 @@ class StagedFailuresTest {
         });
     }
 
-    /** The first chunks of both counts are equal. */
+    /** The two counts differ, but the first chunks of both operations have the same size. */
     @Test
     void mismatchOfCountsHasARowPerRank() {
         try (LocalRanks ranks = start(3, LocalRanks.TIMEOUT);

@@ -179,7 +179,8 @@ class StatusTest {
             }
             assertThat(ask(port, JobIdentity.of(id).key()).answer()).isPresent();
             silent.get(199).setSoTimeout((int) LIMIT.toMillis());
-            assertThat(silent.get(199).getInputStream().read()).isEqualTo(-1); // after the time limit of a request
+            // The server closes the connection after the time limit of a request.
+            assertThat(silent.get(199).getInputStream().read()).isEqualTo(-1);
         } finally {
             for (Socket socket : silent) {
                 socket.close();
@@ -194,7 +195,7 @@ class StatusTest {
         Path directory = Files.createDirectory(folder.resolve("status"));
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
         try (InitLog log = new InitLog("io.jccl.status.ProcessStatus")) {
-            start(config().build()); // which succeeds nevertheless
+            start(config().build()); // succeeds, with a warning
             assertThat(log.lines()).anySatisfy(line -> assertThat(line).contains("mode=rwxrwxrwx"));
         }
         assertThat(directory).isEmptyDirectory();

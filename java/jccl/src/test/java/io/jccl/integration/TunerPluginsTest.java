@@ -140,7 +140,7 @@ class TunerPluginsTest {
         }
     }
 
-    /** NCCL does the same. */
+    /** NCCL, too, looks for a tuner in the library of the network plug-in last. */
     @Test
     void libraryOfTheNetworkPluginIsSearchedLast() throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_plugins", "1 0 2");

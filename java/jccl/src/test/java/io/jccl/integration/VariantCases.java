@@ -283,7 +283,7 @@ public final class VariantCases {
 
     private static void smallBuffersInManyPacks(Communicator comm) {
         List<float[]> arrays = new ArrayList<>();
-        for (int i = 0; i < 150; i++) { // three packs
+        for (int i = 0; i < 150; i++) { // buffers for three packs
             float[] values = new float[i % 7 == 0 ? 0 : 100 + 37 * i];
             Arrays.fill(values, i + comm.rank());
             arrays.add(values);

@@ -346,7 +346,10 @@ class LauncherEnvironmentTest {
         assertThat(here.onlyLoopback()).isPresent();
     }
 
-    /** Each component has its own job id. One list has the nodes of all components, or each component has a list. */
+    /**
+     * Each component of the job has its own job id. Either one list contains the nodes of all components, or each
+     * component has a list of its own nodes.
+     */
     @Test
     void aHeterogeneousJobOfSlurmMeetsOnAnyOfItsHosts() {
         Map<String, String> step = env("SLURM_NTASKS=4", "SLURM_STEP_ID=0", "SLURM_HET_JOB_ID=42");
@@ -390,7 +393,8 @@ class LauncherEnvironmentTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "4294967291", "4294967290"}) // no step, a batch script's, an allocation's shell's
+    // The step ids of a process without a step, of a batch script, and of an allocation's shell.
+    @ValueSource(strings = {"", "4294967291", "4294967290"})
     void aProcessOutsideOfASlurmStepIsNoRank(String step) {
         assertThat(LauncherEnvironment.find(env(
                         "SLURM_PROCID=0",

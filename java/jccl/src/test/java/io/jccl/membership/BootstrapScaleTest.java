@@ -48,7 +48,10 @@ class BootstrapScaleTest {
 
     private static final int SHARED_REACTORS = 4;
 
-    /** Bytes allowed for each rank in addition to its part: frames, numbers of the table, heartbeats meanwhile. */
+    /**
+     * Bytes allowed for each rank in addition to its part: frames, the numbers in the encoded table, and heartbeats
+     * during the gather.
+     */
     private static final int FRAME_BYTES = 256;
 
     private static List<Integer> sizes() {

@@ -21,14 +21,14 @@ import java.util.Optional;
  */
 final class Explorer {
 
-    private static final int MAX_GROUPS = 8; // State.key() has bits for no more
+    private static final int MAX_GROUPS = 8; // State.key() has bits for at most 8 groups
 
     private final Protocol protocol;
     private final Map<String, Integer> numbers = new HashMap<>();
     private final List<String> keys = new ArrayList<>();
     private int[] cameFrom = new int[1024];
     private String[] cameBy = new String[1024];
-    private int[][] successors = new int[1024][]; // of each state, only by steps that are certain to happen
+    private int[][] successors = new int[1024][]; // states reached from each state by steps that are certain
     private int steps;
     private int ends;
     private int endsWithAGroup;

@@ -83,8 +83,8 @@ class JobMembersTest {
     }
 
     /**
-     * Launched ranks keep the secret that processes derive from the same environment; ranks of an id have another
-     * secret.
+     * Launched ranks keep the secret that processes that join derive from the same environment. Ranks that meet by a
+     * unique id have another secret.
      */
     @Test
     void processesThatJoinDeriveTheSecretOfTheRanks() throws Exception {

@@ -56,7 +56,7 @@ class MembershipModelTest {
         assertThat(explorer.ends()).isPositive();
     }
 
-    /** Returns the smallest case that shows the violation without a rule. */
+    /** Returns the smallest case in which the protocol without the rule has a violation. */
     private static Case smallestCase(Rule rule) {
         return switch (rule) {
             case MAJORITY, ALL_COME -> new Case(3, 0, 1, Cut.FOR_GOOD, "two groups go on");

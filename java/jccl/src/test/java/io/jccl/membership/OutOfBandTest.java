@@ -128,8 +128,8 @@ class OutOfBandTest {
     }
 
     /**
-     * The parent remains when a split fails: to continue without the failed rank, callers need its number in the
-     * parent.
+     * The parent communicator stays usable when a split fails. To continue without the failed rank, callers need that
+     * rank's number in the parent.
      */
     @Test
     void aSplitThatFailsNamesRanksByTheirNumbersInTheParent() throws Exception {

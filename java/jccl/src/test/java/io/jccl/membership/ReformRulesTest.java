@@ -28,8 +28,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Tests the rules of reforming that the model {@code io.jccl.membership} has shown to be needed. Ranks of other
- * generations and processes of other versions must be refused.
+ * Tests the rules of reforming that the model of the membership protocol ({@link MembershipModelTest}) has shown to be
+ * needed. Ranks of other generations and processes of other versions must be refused.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ReformRulesTest {
@@ -91,7 +91,7 @@ class ReformRulesTest {
     @Test
     void aConfirmedGroupReplacesThePreviousOne() throws Exception {
         List<Bootstrap> old = Ranks.join(3, OPTIONS);
-        addresses(old); // opens their ports
+        addresses(old); // opens the ports of the old ranks
         old.get(0).die();
         List<Bootstrap> made = reform(old, 0);
         List<String> addresses = addresses(made);
@@ -127,9 +127,9 @@ class ReformRulesTest {
     }
 
     /**
-     * One rank was left out of a new group, but all ranks continue with the old one. When that rank reforms again, the
-     * others may be late, so it waits for them. It does not wait if it has entered no more operations than they had
-     * when they left it out.
+     * The others left one rank out of a new group, but then all ranks continued in the old group. When the rank that
+     * was left out reforms, it waits for the others, which may be late. If it has entered no more operations than the
+     * others had entered when they left it out, it fails instead.
      */
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
@@ -154,7 +154,8 @@ class ReformRulesTest {
         for (Bootstrap rank : old) {
             all.add(() -> {
                 if (rank.rank() != leftOut) {
-                    TimeUnit.MILLISECONDS.sleep(3500); // longer than ranks wait for others that exclude different ones
+                    // Sleeps longer than a rank waits for ranks that exclude different ranks.
+                    TimeUnit.MILLISECONDS.sleep(3500);
                 }
                 return rank.reform(excluded(), 0, addresses, false, OPTIONS);
             });
@@ -165,7 +166,10 @@ class ReformRulesTest {
         old.forEach(Bootstrap::close);
     }
 
-    /** The secret of another generation differs, too. The generation in the greeting serves the message only. */
+    /**
+     * Another generation also has another secret. The greeting contains the generation only so that the message can
+     * name it.
+     */
     @Test
     void aRankOfAnOlderGenerationIsToldBothGenerations() throws Exception {
         BootstrapOptions third = OPTIONS.withGeneration(3);

@@ -6,7 +6,10 @@ enum Rule {
     MAJORITY,
     /** A rank keeps the port of the previous communicator open until it knows that all ranks use the new one. */
     KEEP_PORT_UNTIL_CONFIRMED,
-    /** Until a rank knows that all ranks use the new communicator, it continues only with a majority of both. */
+    /**
+     * Until a rank knows that all ranks use the new communicator, it continues only with a majority of both the new and
+     * the previous communicator.
+     */
     MAJORITY_OF_BOTH,
     /**
      * At least one rank of each earlier communicator must remain: others of its ranks may know of no newer

@@ -50,7 +50,7 @@ final class State {
         int next = NONE; // the group that it initialises
         int excluded; // members of the group that it excludes
         int ports; // groups whose ports it keeps open, in addition to those of group and next
-        int before; // groups before its group, back to the last that all members were known to use
+        int before; // groups before its group, back to the last one known to be used by all its members
         boolean confirmed; // it knows that all members use the group
 
         Process(Phase phase) {

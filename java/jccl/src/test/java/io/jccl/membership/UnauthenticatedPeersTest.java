@@ -105,7 +105,10 @@ class UnauthenticatedPeersTest {
         assertInitializes(id);
     }
 
-    /** Thousands of ranks that connect at once are as many unauthenticated peers for a moment. */
+    /**
+     * When thousands of ranks connect at once, each is an unauthenticated peer until it has proved that it knows the
+     * secret.
+     */
     @Test
     void noConnectionIsClosedInItsFirstSecond() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());

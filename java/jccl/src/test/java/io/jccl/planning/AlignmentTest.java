@@ -36,7 +36,10 @@ class AlignmentTest {
         assertThat(agreed.totalBandwidthGBps()).isEqualTo(96);
     }
 
-    /** The smaller number of channels with the smaller bandwidth would carry half of what both hosts can carry. */
+    /**
+     * Four channels of 12 GB/s, the smaller number and the smaller bandwidth, would carry half of what each host can
+     * carry.
+     */
     @Test
     void aHostWithFewWideChannelsSplitsThemForAHostWithManyNarrowOnes() {
         host(8, rings(8, 12, straight(8)));

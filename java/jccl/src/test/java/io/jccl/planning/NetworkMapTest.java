@@ -31,7 +31,7 @@ class NetworkMapTest {
         Plan plan = Plan.build(ranks(2, new Rail(0, 0), new Rail(1, 1)), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(4);
         assertThat(NetworkMap.describe(plan, 0, HOST))
-                // Rings 0 and 2 enter at GPU/0 and leave from GPU/1, both by NET/0; trees 0 and 1 begin at GPU/0.
+                // Rings 0 and 2 enter at GPU/0 by NET/0, and leave from GPU/1 by NET/0; trees 0 and 1 begin at GPU/0.
                 .contains("GPU/0: NET/0 (mlx0) PIX channels 0-2, NET/1 (mlx1) PHB channels 1,3;"
                         + " GPU/1: NET/0 (mlx0) PHB channels 0,2, NET/1 (mlx1) PIX channels 1-3;"
                         + " unused: NET/2 (eth0)");

@@ -49,8 +49,8 @@ class PlanPropertiesTest {
     }
 
     /**
-     * Computes the bound from the input: the more often a plan uses each channel of a host, the less bandwidth it may
-     * claim.
+     * Computes from the input how much bandwidth the plan may claim for each of its channels: the more of them use one
+     * channel of a host, the less.
      */
     @Test
     void noHostMustCarryMoreThanItsSearchFound() {
@@ -110,7 +110,8 @@ class PlanPropertiesTest {
             Plan plan = Plan.build(ranks, PlanOptions.defaults());
             assertThat(plan.size()).isEqualTo(1024);
             assertThat(plan.channels()).isEqualTo(PlanOptions.CHANNEL_LIMIT);
-            // Takes about 50 ms; the bound catches costs that grow with the square of ranks or hosts.
+            // Takes about 50 ms. The limit of 5 s detects costs that grow with the square of the number of ranks or
+            // hosts.
             assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(5));
         }
     }

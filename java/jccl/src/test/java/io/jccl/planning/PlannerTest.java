@@ -64,7 +64,10 @@ class PlannerTest {
         PlanChecks.check(plan);
     }
 
-    /** All hosts plan with the fewest processors for each rank, and with the narrowest of the hosts' best devices. */
+    /**
+     * All hosts plan with the values of the weakest host: the fewest processors per rank, and the lowest bandwidth of a
+     * host's best network device.
+     */
     @Test
     void theFullestHostAndTheNarrowestNetworkBoundAll() {
         MachineSurvey wide =
@@ -115,7 +118,10 @@ class PlannerTest {
         return LARGE / plan.choices().predictedMicros(Collective.BROADCAST, LARGE) / 1000;
     }
 
-    /** The choices predicted from a description equal those for kernels on connected GPUs of that description. */
+    /**
+     * The choices predicted from a description of GPUs equal the choices for kernels after such GPUs have been
+     * connected.
+     */
     @Test
     void connectedGpusFollowTheChoicesOfTheirDescription() {
         for (int hosts : new int[] {1, 2, 4}) {
@@ -241,7 +247,10 @@ class PlannerTest {
                 .isNotEqualTo(Algorithm.NVLS);
     }
 
-    /** Known hosts, with the expected answer for each: NCCL's answers for them have no NVLS to compare with. */
+    /**
+     * Tests known hosts with expectations of this test's own, because NCCL's stored answers for these hosts do not
+     * cover NVLS.
+     */
     @Test
     void knownHostsWithNvSwitchReduceInIt() throws Exception {
         Path topologies = SharedMaterial.find("topologies").orElse(null);

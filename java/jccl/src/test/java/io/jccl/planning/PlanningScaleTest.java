@@ -35,7 +35,7 @@ class PlanningScaleTest {
         long many = minBytes(() -> plan(description, 1024));
         assertThat((double) more).isLessThan(GROWTH * few);
         assertThat((double) many).isLessThan(GROWTH * more);
-        // Each rank of a channel takes a few numbers and the temporary objects needed to compute them.
+        // For each rank of a channel, a plan stores a few numbers and allocates temporary objects to compute them.
         long ranks = 1024L * 4;
         assertThat(many / ranks).isLessThan(16_384);
     }

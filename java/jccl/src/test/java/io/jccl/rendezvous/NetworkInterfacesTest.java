@@ -119,8 +119,8 @@ class NetworkInterfacesTest {
         assertThat(forData("ib,eth0", "AF_INET", "10.1.2.3")).containsExactly("192.168.5.6", "10.1.2.3");
         assertThat(forData("eth0,ib", "AF_INET", "192.168.5.6")).containsExactly("10.1.2.3", "192.168.5.6");
         assertThat(forData("eth0,ib", "AF_INET6", "fd00::5")).containsExactly("fd00:0:0:0:0:0:0:5");
-        // Loopback reaches only this host. An address in use that belongs to no named interface is the only one known
-        // to work.
+        // Loopback reaches only this host. If the address in use belongs to no named interface, no other address is
+        // known to work.
         assertThat(forData("lo,eth0", "", "127.0.0.1")).containsExactly("127.0.0.1");
         assertThat(forData("lo,eth0", "AF_INET", "10.1.2.3")).containsExactly("10.1.2.3");
         assertThat(forData("ib", "", "10.1.2.3")).containsExactly("10.1.2.3");

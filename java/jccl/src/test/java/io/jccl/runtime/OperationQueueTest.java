@@ -182,7 +182,7 @@ class OperationQueueTest {
             if (runner.isThread(slow.thread)) {
                 return new Running(slow, runner);
             }
-            slow.end(Code.OK); // the communicator's thread was first
+            slow.end(Code.OK); // the communicator's thread has begun the operation first
             assertThat(runner.end()).isNull();
         }
     }
@@ -260,7 +260,7 @@ class OperationQueueTest {
                 },
                 () -> Code.OK,
                 1);
-        Throwable first = catchThrowable(operation::await); // thrown without stack, or by the communicator
+        Throwable first = catchThrowable(operation::await); // the error itself, or the communicator's failure
         assertThat(first).isInstanceOfAny(StackOverflowError.class, JcclException.class);
         assertThatThrownBy(operation::await).isInstanceOf(JcclException.class);
         assertThat(operation.executed).hasValue(1);
@@ -310,7 +310,7 @@ class OperationQueueTest {
             try {
                 down(depth);
             } catch (StackOverflowError | JcclException e) {
-                return; // both are allowed
+                return; // either exception is allowed
             }
         }
 
@@ -393,7 +393,8 @@ class OperationQueueTest {
         while (catchThrowable(comm::barrier) == null) {
             Thread.yield();
         }
-        assertThat(System.nanoTime() - begin).isLessThan(10 * Waiter.PROMPTLY.toNanos()); // ten times, for a busy host
+        // Allows ten times the usual limit, for a busy host.
+        assertThat(System.nanoTime() - begin).isLessThan(10 * Waiter.PROMPTLY.toNanos());
         slow.end(Code.ABORTED);
         assertThat(runner.end()).isInstanceOf(InterruptedCommunicationException.class);
         assertThat(runner.interruptedAtEnd()).isTrue();
@@ -471,7 +472,7 @@ class OperationQueueTest {
         last.await();
     }
 
-    /** Waits so long that the communicator's thread has seen the futures and backs off. */
+    /** Waits until the communicator's thread has surely seen the futures and is in its back-off sleep. */
     private static void awaitArrivals() throws InterruptedException {
         new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS);
     }

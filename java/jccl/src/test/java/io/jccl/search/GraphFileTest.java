@@ -95,7 +95,7 @@ class GraphFileTest {
                 .graph();
         assertThat(tree.pattern()).isEqualTo(Pattern.BALANCED_TREE);
         assertThat(tree.orders()).containsExactly(List.of(0, 1, 2, 3), List.of(1, 0, 3, 2), List.of(3, 2, 1, 0));
-        // The type is that of the host's paths, not that of the file.
+        // The type of a graph is that of the host's paths; the type in the file is ignored.
         assertThat(tree.typeIntra()).isEqualTo(PathType.NVL);
     }
 

@@ -56,9 +56,9 @@ class HostGroupsTest {
     }
 
     /**
-     * {@link ChannelChecker} checks the channels of all ranks. Their bandwidth is that of a host with fewer ranks.
-     * Trees have at most the bandwidth of one rank, because a tree has one link less than ranks; this matters only if
-     * ranks are few.
+     * {@link ChannelChecker} checks the channels of all ranks. Their bandwidth must equal that of a host with fewer
+     * ranks, except that trees over many ranks carry at most the bandwidth of one rank. With few ranks a tree can carry
+     * more, because it has one link less than ranks.
      */
     @Test
     void channelsThroughAllRanksCarryAsMuchAsThoseThroughTheRepresentatives() {

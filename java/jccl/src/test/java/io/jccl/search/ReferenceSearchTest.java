@@ -107,7 +107,7 @@ class ReferenceSearchTest {
     }
 
     /**
-     * NCCL's figure is for half of the GPUs. JCCL's figure is not lower, neither for these GPUs alone nor for all GPUs.
+     * NCCL's figure is for half of the GPUs. JCCL's figure is not lower, whether for these GPUs alone or for all GPUs.
      * The exception is a host whose links between the sockets allow less: its rings use all that these links allow.
      */
     @Test
@@ -133,8 +133,8 @@ class ReferenceSearchTest {
 
     /**
      * JCCL's rings carry more on comparable hosts, and also on all hosts, although NCCL's figure can be for half of a
-     * host. They carry more, by a smaller margin, even if links are charged as NCCL charges them, although they were
-     * not searched for that.
+     * host. If links are charged as NCCL charges them, JCCL's rings still carry more, by a smaller margin, although
+     * JCCL's search does not consider these charges.
      */
     @Test
     void ringsCarryMoreThanNcclsOnAverage() {

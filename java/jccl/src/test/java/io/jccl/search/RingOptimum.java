@@ -80,7 +80,7 @@ final class RingOptimum {
     private double solve(double found) {
         double bound = Double.POSITIVE_INFINITY;
         double[] prices = new double[capacities.size()];
-        Arrays.fill(prices, 1); // of the whole bandwidth of a resource
+        Arrays.fill(prices, 1); // prices of each resource's whole bandwidth
         for (int round = 0; round < MAX_ROUNDS; round++) {
             int known = columns.size();
             double least = addCheapest(prices);

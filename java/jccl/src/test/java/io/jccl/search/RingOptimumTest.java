@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests how close the found rings come to the best rings if each of those may have its own bandwidth. */
+/** Tests how close the found rings, all of one bandwidth, come to the best rings that may differ in bandwidth. */
 @Timeout(300)
 class RingOptimumTest {
 

@@ -128,7 +128,9 @@ class SharedGpusSearchTest {
         }
     }
 
-    /** With only the lowest rank of each GPU on it, the channels are the same, unless memory limits their bandwidth. */
+    /**
+     * The channels equal those of a host with only the lowest rank on each GPU, unless memory limits their bandwidth.
+     */
     @Test
     void channelsOverSharedGpusAreThoseOfOneRankPerGpu() {
         for (int seed = 0; seed < Seeds.of(150); seed++) {

@@ -245,7 +245,7 @@ final class Epoch {
     private int fail(Communicator comm, End end, Runnable dies) {
         boolean differs = rank == size - 1;
         try {
-            comm.barrier().await(); // other ranks may be in it when the last rank has left it and fails
+            comm.barrier().await(); // when the last rank has left this barrier and fails, others may still be in it
             switch (differs ? end : End.CLOSE) {
                 case ABORT -> comm.abort();
                 case INTERRUPT -> Thread.currentThread().interrupt();

@@ -46,7 +46,7 @@ public final class SoakMain {
     private static final List<String> LARGE_BLOCKS_SEPARATE = List.of("env", "MALLOC_MMAP_THRESHOLD_=1048576");
 
     private final Path folder;
-    private final Path temporary; // for these processes only, to find files that they leave behind
+    private final Path temporary; // temporary folder of the processes, checked for files left behind
     private final long begin = System.nanoTime();
     private final List<WorkerProcess> processes = new ArrayList<>();
     private final Map<String, List<Sample>> samples = new LinkedHashMap<>();

@@ -23,8 +23,8 @@ public final class Resources {
      * @param nativeBytes the bytes outside Java's heap and classes that are backed by pages
      * @param verbsObjects the number of protection domains, completion queues, queue pairs and memory regions of
      *     InfiniBand verbs; 0 outside the virtual machine of scripts/rdma-vm. Objects of all processes are counted,
-     *     because the kernel names their threads, which may have ended. Only in that virtual machine no other process
-     *     has any.
+     *     because the kernel reports only the threads that created them, and these may have ended. In that virtual
+     *     machine no other process has such objects.
      */
     public record Snapshot(
             int descriptors, List<String> threads, int sharedMappings, long nativeBytes, int verbsObjects) {}

@@ -237,7 +237,7 @@ class TransportSelectorTest {
         }
     }
 
-    /** Returns the bytes that a rank sends if it has chosen these kinds, by peer. */
+    /** Returns the bytes that a rank sends if it has chosen these kinds of transport, in the order of its peers. */
     private static byte[] sent(int... kinds) {
         List<PeerTransport> choices = new ArrayList<>();
         for (int peer = 0; peer < kinds.length; peer++) {
@@ -254,7 +254,7 @@ class TransportSelectorTest {
             mine.add(new PeerTransport(peer, peer < 8 ? TransportKind.SHM : TransportKind.SOCKET, "because"));
         }
         byte[] sent = TransportSelector.encode(size, mine);
-        assertThat(sent).hasSize(3 * 5); // three runs: itself, its host, and the other ranks
+        assertThat(sent).hasSize(3 * 5); // three runs of equal choices: itself, its host, the others
         List<byte[]> all = new ArrayList<>(Collections.nCopies(size, sent));
         assertThat(TransportSelector.slowestInside(all, List.of(List.of(0, 7)))).isEqualTo(TransportKind.SHM);
     }

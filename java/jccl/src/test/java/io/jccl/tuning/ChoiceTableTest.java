@@ -25,7 +25,10 @@ class ChoiceTableTest {
     private static final CommunicatorShape.SlotBytes SLOTS =
             new CommunicatorShape.SlotBytes(32 << 10, 122_880, 128 << 10);
 
-    /** Returns costs that do not change when the built-in ones are measured again. */
+    /**
+     * Returns stored costs, so that tests do not depend on JCCL's built-in costs, which change when they are measured
+     * again.
+     */
     static HostCosts fixedCosts() {
         try (Reader in = new InputStreamReader(
                 ChoiceTableTest.class.getResourceAsStream("fixed-costs.properties"), StandardCharsets.UTF_8)) {

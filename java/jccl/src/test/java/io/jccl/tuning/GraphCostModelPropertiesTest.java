@@ -170,8 +170,8 @@ class GraphCostModelPropertiesTest {
     }
 
     /**
-     * Returns the largest size at which hops must outweigh bytes. It grows with the hops of a ring and with the
-     * bandwidth of the network.
+     * Returns the largest size of data at which the hops must take longer than the transfer of the bytes. The size
+     * grows with the hops of a ring and with the bandwidth of the network.
      */
     private static long lastSizeOfTrees(GpuShape shape) {
         double network = shape.tree().channels() * shape.tree().bwInter();

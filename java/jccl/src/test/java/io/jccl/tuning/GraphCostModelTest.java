@@ -71,7 +71,8 @@ class GraphCostModelTest {
         }
         // Three quarters of each rank's data leave the host, whose network 8 ranks share: 192 GB/s / 8 / 0.75.
         assertThat(gbps(table, Collective.ALL_TO_ALL, 1L << 36)).isCloseTo(32, within(0.5));
-        // Only one rank of a host receives. Three quarters of its data come from outside, the rest at the same time.
+        // Only one rank of a host receives. Three quarters of its data come over the network; the rest comes from its
+        // own host at the same time.
         assertThat(gbps(table, Collective.GATHER, 1L << 36)).isCloseTo(192, within(1.0));
     }
 
@@ -200,7 +201,8 @@ class GraphCostModelTest {
 
     @Test
     void thresholdsDetermineWhenAFurtherChannelPays() {
-        // The sixth number is the threshold of SIMPLE in a ring. A channel has 512 threads, on slow links 256.
+        // The sixth value in the list is the threshold of SIMPLE in a ring. A channel has 512 threads, or 256 on slow
+        // links.
         ThreadThresholds eager = new ThreadThresholds(List.of(-2, -2, -2, -2, -2, 1));
         TuningOverrides overrides =
                 TuningOverrides.of("ring", "simple", 0, 0, 0).with(Ll128.AUTO, 0, eager, true);

@@ -36,8 +36,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class HostArenaMain {
 
-    private static final int PEER_ARGUMENTS = 2; // of rank 1's process: folder and unique id
-    private static final int COUNT = 1_300_000; // of segments that processes use in place
+    private static final int PEER_ARGUMENTS = 2; // number of arguments of rank 1's process: folder and unique id
+    private static final int COUNT = 1_300_000; // elements of a segment that processes use in place
     private static final long BYTES = (long) COUNT * Integer.BYTES;
     private static final long LARGE = 5L << 20; // a segment of this size gets its own block
 

@@ -176,7 +176,7 @@ final class SegmentRanksMain {
         });
     }
 
-    /** One hold of the arena serves all transfers, so the stack does not grow with their number. */
+    /** The group holds the arena once for all transfers, so the stack does not grow with the number of transfers. */
     private void manyTransfers() throws Exception {
         ranks(comm -> {
             try (Arena arena = Arena.ofShared()) {
@@ -284,7 +284,8 @@ final class SegmentRanksMain {
             shared.get(offset, one);
             require(one[0] == 42, "a value beyond 2 GiB is " + one[0]);
         } catch (JcclException e) {
-            require(e.getMessage().contains("more than all memory"), e.getMessage()); // if the host has less memory
+            // A host with less memory than the buffer refuses to allocate it.
+            require(e.getMessage().contains("more than all memory"), e.getMessage());
         }
     }
 
@@ -338,7 +339,8 @@ final class SegmentRanksMain {
                     require(closed.await(TIMEOUT.toSeconds(), TimeUnit.SECONDS), "rank 0 got there");
                     MemorySegment segment = other.allocate(BYTES);
                     requireThrown(JcclException.class, "its arena was closed", () -> {
-                        comm.allReduce(DataBuffer.of(first), ReduceOp.SUM).await(); // throws if rank 0 failed before
+                        // Throws if rank 0 has already failed.
+                        comm.allReduce(DataBuffer.of(first), ReduceOp.SUM).await();
                         comm.allReduce(DataBuffer.of(segment, DataType.FLOAT32), ReduceOp.SUM).await();
                     });
                     return;
@@ -432,7 +434,7 @@ final class SegmentRanksMain {
         }
     }
 
-    /** Requires the sums of the values of ranks 0 and 1. */
+    /** Requires that each element is the sum of the values of ranks 0 and 1. */
     static void checkSum(MemorySegment segment) {
         for (long i = 0; i < COUNT; i++) {
             require(at(segment, i) == 1 + 2 * (i % 7), "element " + i + " is " + at(segment, i));
