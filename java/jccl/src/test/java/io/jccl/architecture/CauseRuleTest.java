@@ -94,7 +94,8 @@ class CauseRuleTest {
                 return found.group(1) == null ? found.group(2) : found.group(1);
             }
         }
-        // A lambda's parameter, a method or a constant: today all of these are exceptions of this library.
+        // Without a declaration, the name is a lambda's parameter, a method or a constant. Today all of these hold
+        // exceptions of this library.
         return "JcclException";
     }
 

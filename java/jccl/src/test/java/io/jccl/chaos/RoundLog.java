@@ -10,8 +10,8 @@ import java.util.TreeMap;
  *
  * @param struckNanos the time at which the first victim was struck, or 0 if none entered the phase
  * @param reports the reports of each rank
- * @param held by living rank, the resources that it holds in addition to those before its first round; without ranks
- *     that hold none
+ * @param held for each living rank, the resources that it holds in addition to those that it held before its first
+ *     round; ranks without such resources are left out
  * @param troubles problems of the harness itself, such as a victim that never entered the phase
  */
 record RoundLog(

@@ -36,7 +36,10 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** An exception has the stack of the caller, and the communicator's first failure among its causes. */
+/**
+ * Tests that an exception has the stack trace of the caller, and that the communicator's first failure is among its
+ * causes.
+ */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CallerStackTest {
 

@@ -175,7 +175,7 @@ class CollNetTest {
     }
 
     /**
-     * Host 1 has three ranks, so its leader has two below it. CollNet does not all-gather if hosts have different
+     * Host 1 has three ranks, so two ranks are below its leader. CollNet does not all-gather if hosts have different
      * numbers of ranks.
      */
     @Test

@@ -90,7 +90,7 @@ class DescriptorExhaustionTest {
         try {
             return Files.readSymbolicLink(descriptor).toString().startsWith("socket:");
         } catch (IOException e) {
-            return false; // the listing's own descriptor, which is closed by now
+            return false; // the descriptor that listed the folder: it is closed by now
         }
     }
 

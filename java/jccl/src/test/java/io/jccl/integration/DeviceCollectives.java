@@ -25,7 +25,9 @@ import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Checks that every collective gives the same bits on device memory as on host memory with the same communicator. */
+/**
+ * Checks that every collective produces the same bits on device memory as on host memory with the same communicator.
+ */
 final class DeviceCollectives {
 
     private static final int[] COUNTS = {0, 1, 77, 1003, 5000};

@@ -20,8 +20,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests of what ranks report when one of them calls another operation on its GPU, or none. Subclasses run them on
- * emulated GPUs and on GPUs of this host.
+ * Tests which errors ranks report when one rank calls another operation on its GPU than the others, or no operation.
+ * Subclasses run them on emulated GPUs and on GPUs of this host.
  */
 abstract class DeviceFailureScenarios {
 
@@ -83,7 +83,7 @@ abstract class DeviceFailureScenarios {
                 List<RankOperation> rows = ((MismatchedCollectiveException) failure).rows();
                 assertThat(rows).hasSize(3);
                 assertThat(rows.get(1).count()).isEqualTo(100);
-                // Two ranks are enough to find the mismatch; the other one may not have entered.
+                // Two ranks are enough to find the mismatch; the third one may not have entered the operation yet.
                 assertThat(List.of(rows.get(0), rows.get(2)))
                         .filteredOn(RankOperation::entered)
                         .isNotEmpty()

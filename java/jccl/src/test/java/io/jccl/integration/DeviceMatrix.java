@@ -18,8 +18,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * Runs every collective with 1 to all ranks on two communicators at once: one executes an operation while the other
- * replays a captured one. Half of the ranks replay first. Results must equal the host's bit for bit.
+ * Runs every collective with 1 to all ranks on two communicators at once: one communicator executes an operation while
+ * the other replays a captured operation. Half of the ranks replay first. Results must equal the host's bit for bit.
  */
 final class DeviceMatrix {
 

@@ -19,7 +19,7 @@ import java.util.stream.LongStream;
 /**
  * Device memory for tests, with a stream for its copies. It comes from an arena, to which closed memory returns. Arenas
  * are allocated before any rank's kernel spins: allocating or freeing device memory may wait for such a kernel, while
- * the kernel waits for the same thread.
+ * the kernel waits for the thread that allocates or frees.
  */
 final class DeviceMemory implements AutoCloseable {
 

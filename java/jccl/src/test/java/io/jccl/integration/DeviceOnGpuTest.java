@@ -76,8 +76,8 @@ class DeviceOnGpuTest extends DeviceScenarios {
     }
 
     /**
-     * One rank, whose operations the host executes. Several ranks as threads would wait in streams of one process,
-     * which can share a queue.
+     * Tests one rank, whose operations the host executes. Several ranks as threads would wait in streams of one
+     * process, and such streams can share a queue.
      */
     @Test
     void everyStagedCollectiveGivesTheSameBitsAsInHostMemory() {

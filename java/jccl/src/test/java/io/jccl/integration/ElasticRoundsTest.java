@@ -18,7 +18,7 @@ class ElasticRoundsTest {
     @TempDir
     Path folder;
 
-    /** Rank 0 is killed in the first round; in the fifth, the leading rank is killed after another one. */
+    /** Rank 0 is killed in the first round; in the fifth, the leading rank is killed after another rank. */
     @ParameterizedTest
     @CsvSource({"3, SHM, 5", "3, SOCKET, 2"})
     void killedRanksAreReplaced(int size, String transport, int count) throws Exception {

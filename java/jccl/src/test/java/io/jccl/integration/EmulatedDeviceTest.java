@@ -56,8 +56,8 @@ class EmulatedDeviceTest extends DeviceScenarios {
     }
 
     /**
-     * The buffer spans two allocations, which the emulated driver makes adjacent. A driver describes only one of them,
-     * so peers may not reach the whole buffer.
+     * The buffer spans two allocations, which the emulated driver makes adjacent. A driver describes only one of the
+     * allocations, so peers may not reach the whole buffer.
      */
     @Test
     void bufferInTwoAllocationsIsWarnedOfOnce() {

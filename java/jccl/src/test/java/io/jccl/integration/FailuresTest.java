@@ -193,7 +193,7 @@ class FailuresTest {
         }
     }
 
-    /** Nothing moves for longer than the heartbeat time-out, after which a silent host counts as lost. */
+    /** No data moves for longer than the heartbeat time-out, after which a silent host counts as lost. */
     @Test
     void aRankThatReceivesLateKeepsItsConnection() throws Exception {
         int bytes = 64 << 20; // more than socket buffers hold
@@ -218,7 +218,7 @@ class FailuresTest {
         }
     }
 
-    /** A transfer has no sequence number that ranks could compare. It ends when its peer has left. */
+    /** Ranks cannot compare transfers, which have no sequence numbers. A transfer ends when its peer has left. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void closeEndsATransferWhosePeerHasClosed(int leaves) throws Exception {

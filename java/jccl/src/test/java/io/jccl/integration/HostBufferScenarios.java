@@ -62,7 +62,10 @@ enum HostBufferScenarios {
         }
     },
 
-    /** Rank 0 closes a buffer while operations of every kind that use it are queued after one that waits for rank 1. */
+    /**
+     * Rank 0 closes a buffer while operations of every kind that use the buffer are queued behind an operation that
+     * waits for rank 1.
+     */
     CLOSE_WHILE_QUEUED {
         @Override
         void run(Communicator comm, Communicator control) throws Exception {
@@ -232,7 +235,9 @@ enum HostBufferScenarios {
         }
     },
 
-    /** A view of a closed buffer can be read and written: its memory is freed, but its addresses stay mapped. */
+    /**
+     * A view of a closed buffer can be read and written: the buffer's memory is freed, but its addresses stay mapped.
+     */
     VIEWS_OF_CLOSED_BUFFERS {
         @Override
         void run(Communicator comm, Communicator control) throws Exception {

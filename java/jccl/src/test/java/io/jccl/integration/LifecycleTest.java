@@ -110,7 +110,10 @@ class LifecycleTest {
         requireNoInitThread();
     }
 
-    /** At whatever time a rank gives up, the other gets an exception, or a communicator that then fails. */
+    /**
+     * Whenever a rank gives up its initialisation, the other rank gets either an exception or a communicator that then
+     * fails.
+     */
     @Test
     void aRankThatGivesUpAtAnyTimeIsNotWaitedFor() throws InterruptedException, TimeoutException {
         Random random = new Random(20);

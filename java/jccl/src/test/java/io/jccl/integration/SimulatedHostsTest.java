@@ -97,7 +97,7 @@ class SimulatedHostsTest {
     /**
      * The link is down for 8 s, and a silent connection fails after 12 s. By default a kernel retransmits 6.2 s after
      * the first transmission, while the link is down, and next after 12.6 s, which is too late. A kernel that
-     * retransmits every second has four attempts in between. It needs one; the others are for slow hosts.
+     * retransmits every second has four attempts in between. One attempt is enough; the others are for slow hosts.
      */
     @Test
     void partitionOfHalfTheHeartbeatTimeOutHeals() throws Exception {
@@ -202,7 +202,10 @@ class SimulatedHostsTest {
         }
     }
 
-    /** Each host's topology file has one device, which is not the first interface. The files number it differently. */
+    /**
+     * Each host's topology file has one device, which is not the first interface. The files of the hosts give the
+     * device different numbers.
+     */
     @Test
     void dataUsesTheDeviceThatThePlanNames() throws Exception {
         List<Path> descriptions = List.of(describeHost("one.xml", 0, 0), describeHost("other.xml", 1, 5));

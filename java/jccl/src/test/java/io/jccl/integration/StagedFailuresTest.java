@@ -51,8 +51,8 @@ class StagedFailuresTest {
     }
 
     /**
-     * Runs {@code odd} on rank 1 while the others all-reduce. Returns each rank's failure; null for rank 1 if
-     * {@code odd} returns null. Streams finish what was enqueued on them.
+     * Runs {@code odd} on rank 1 while the others all-reduce. Returns each rank's failure; null for rank 1 if {@code
+     * odd} returns null. Streams finish the work that was enqueued on them.
      */
     private static List<JcclException> failures(LocalRanks ranks, LocalRanks.RankTask<Work> odd) {
         ranks.run(comm -> {

@@ -110,7 +110,7 @@ class StagedOperationsTest {
         }
     }
 
-    /** Later work on a stream sees the results of earlier operations, although nothing awaits these. */
+    /** Later work on a stream sees the results of earlier operations, although no thread awaits these operations. */
     @Test
     void operationsRunInTheOrderOfTheirStream() {
         try (LocalRanks ranks = LocalRanks.start(3, config())) {
@@ -213,7 +213,7 @@ class StagedOperationsTest {
         }
     }
 
-    /** More ranks than kernels that could wait for each other on one GPU. */
+    /** Tests more ranks on one GPU than there can be kernels that wait for each other. */
     @Test
     void anyNumberOfRanksSharesAGpu() {
         try (LocalRanks ranks = LocalRanks.start(9, config())) {

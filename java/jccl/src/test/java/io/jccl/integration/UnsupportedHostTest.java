@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Errors on hosts that the native library does not support. System properties and a mapped file make JVMs take this
- * host for one of these.
+ * host for such a host.
  */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class UnsupportedHostTest {

@@ -11,7 +11,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ranks as virtual threads, more than carrier threads, in their own JVM. Skipped if the JDK has no virtual threads. */
+/**
+ * Tests ranks as virtual threads in their own JVM, with more ranks than carrier threads. Skipped if the JDK has no
+ * virtual threads.
+ */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class VirtualThreadsTest {
 

@@ -54,7 +54,10 @@ class ControlNetworkTest {
         }
     }
 
-    /** The source of a rank whose fingerprint differs from those of the other ranks at sequence 9 only. */
+    /**
+     * The status source of a rank whose fingerprint differs from the fingerprints of the other ranks only at sequence
+     * 9.
+     */
     record Source(int rank, AtomicLong last) implements StatusSource {
         @Override
         public LastEntered lastEntered() {

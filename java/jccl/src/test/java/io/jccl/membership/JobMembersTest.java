@@ -44,7 +44,7 @@ class JobMembersTest {
                         new InetSocketAddress("127.0.0.2", 12));
     }
 
-    /** The host of a rank that has ended may be gone, and its name with it. */
+    /** The host of a rank that has ended may be gone, so that its name no longer resolves. */
     @Test
     void anUnknownHostNameIsLeftOut() throws Exception {
         JobMembers members = JobMembers.parse("no-such-host.invalid:1,127.0.0.1:2", SECRET);

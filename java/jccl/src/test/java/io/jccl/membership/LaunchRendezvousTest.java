@@ -76,7 +76,7 @@ class LaunchRendezvousTest {
         return () -> Bootstrap.join(launch, 0, options);
     }
 
-    /** Rank 0 does not resolve its own name, which may become known late or never. */
+    /** Rank 0 does not resolve its own host's name, which name services may learn late or never. */
     @Test
     void rankZeroListensAlthoughItsOwnNameIsUnknown() throws Exception {
         int port = freePort();

@@ -145,7 +145,7 @@ final class Protocol {
 
     /**
      * Confirms the group of a process. The process keeps the ports of earlier groups for ranks that were left out and
-     * may live: they must not conclude that it has ended.
+     * may live: these ranks must not conclude that the process has ended.
      */
     private void confirm(State state, int p) {
         Process mine = state.processes[p];
@@ -357,7 +357,7 @@ final class Protocol {
         steps.add(new Step("process " + p + " fails to initialise generation " + made.generation, false, next));
     }
 
-    /** Returns the numbers of the bits that are set. */
+    /** Returns the positions of the bits that are set. */
     private static List<Integer> elements(int mask) {
         List<Integer> elements = new ArrayList<>();
         for (int left = mask; left != 0; left &= left - 1) {

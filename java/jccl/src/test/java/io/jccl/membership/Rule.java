@@ -12,8 +12,8 @@ enum Rule {
      */
     MAJORITY_OF_BOTH,
     /**
-     * At least one rank of each earlier communicator must remain: others of its ranks may know of no newer
-     * communicator.
+     * At least one rank of each earlier communicator must remain: the other ranks of that communicator may know of no
+     * newer one.
      */
     SOMEBODY_IS_LEFT,
     /** A process that joins knows the members of the earlier communicators. */

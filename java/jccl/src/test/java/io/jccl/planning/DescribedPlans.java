@@ -23,7 +23,7 @@ public final class DescribedPlans {
 
     private DescribedPlans() {}
 
-    /** Returns the survey of a host. By its clock, every search takes a millisecond. */
+    /** Returns the survey of a host. The clock of the search is fake: every search takes a millisecond. */
     public static LocalSurvey survey(XmlElement description, boolean networks) {
         return survey(description, networks, Optional.empty());
     }

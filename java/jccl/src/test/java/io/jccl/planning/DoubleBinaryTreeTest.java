@@ -45,7 +45,10 @@ class DoubleBinaryTreeTest {
         }
     }
 
-    /** Every member is a leaf in at least one tree. If their number is odd, one member may be inner in both trees. */
+    /**
+     * Every member is a leaf in at least one tree. If the number of members is odd, one member may be an inner node in
+     * both trees.
+     */
     @Test
     void innerMembersOfOneTreeAreLeavesOfTheOther() {
         for (int size = 1; size <= 200; size++) {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class NetworkLimitsTest {
 
-    /** Two channels of the plan carry each of the two found channels, so every device has two. */
+    /** Two channels of the plan use each of the two channels that were found, so every device carries two channels. */
     @Test
     void aPlanThatExceedsMaxconnOfADeviceNamesTheRemedy() {
         Plan plan = Plan.build(Found.twoHosts(new Rail(0, 0), new Rail(1, 1)), PlanOptions.defaults());

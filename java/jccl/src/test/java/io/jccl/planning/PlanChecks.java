@@ -104,8 +104,8 @@ public final class PlanChecks {
     }
 
     /**
-     * Requires that a host is inner in one of the two trees only. If the number of hosts is odd, one may be inner in
-     * both.
+     * Requires that a host is an inner node in only one of the two trees. If the number of hosts is odd, one host may
+     * be an inner node in both.
      */
     private static void innerHostsOfOneTreeAreLeavesOfTheOther(Plan plan) {
         int hosts = plan.hosts().size();

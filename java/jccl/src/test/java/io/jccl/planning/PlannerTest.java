@@ -225,7 +225,7 @@ class PlannerTest {
         CommunicatorPlan plan = DescribedPlans.plan(described("gpu4-nvswitch"), 1);
         assertThat(plan.choices().choice(Collective.ALL_REDUCE, LARGE).algorithm())
                 .isEqualTo(Algorithm.NVLS);
-        // In these collectives a ring sends each byte over a link less than once.
+        // In the following collectives, a ring sends less than the data once over each link.
         for (Collective collective : List.of(Collective.ALL_GATHER, Collective.REDUCE_SCATTER, Collective.BROADCAST)) {
             assertThat(plan.choices().choice(collective, LARGE).algorithm()).isEqualTo(Algorithm.RING);
         }

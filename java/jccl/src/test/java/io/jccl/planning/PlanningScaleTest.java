@@ -66,7 +66,8 @@ class PlanningScaleTest {
     }
 
     /**
-     * Returns the bytes that a task allocates: the minimum of several runs, because the JVM allocates some for itself.
+     * Returns the bytes that a task allocates: the minimum of several runs, because the JVM itself also allocates
+     * memory.
      */
     private static long minBytes(Runnable work) {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Tests how operations end if they throw, if their waiters are interrupted, or if a continuation closes the
+ * Tests how operations end if they throw, if threads that await them are interrupted, or if a continuation closes the
  * communicator.
  */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)

@@ -205,7 +205,7 @@ final class ChannelChecker {
     }
 
     /**
-     * Returns the name of a node. Ranks on one GPU have one name: they share its links, and its memory among
+     * Returns the name of a node. Ranks on one GPU have one name: they share the GPU's links, and use its memory among
      * themselves.
      */
     private String name(int node) {

@@ -77,7 +77,10 @@ class ReferenceSearchTest {
                 .allSatisfy(row -> assertThat(row.ring()).isGreaterThanOrEqualTo(row.ncclRing() * (1 - ROUNDING)));
     }
 
-    /** No other rings over these paths carry more. A higher bound counts links that no path uses. */
+    /**
+     * No other rings over the host's paths carry more. If the bound is higher than the rings' bandwidth, it counts
+     * links that no path uses.
+     */
     @Test
     void ringsReachTheSmallestCutOverTheLinksThatPathsUse() {
         assertThat(rows).filteredOn(row -> !row.alone()).allSatisfy(row -> {

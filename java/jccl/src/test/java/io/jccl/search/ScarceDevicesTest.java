@@ -108,7 +108,7 @@ class ScarceDevicesTest {
         }
     }
 
-    /** Whatever the devices allow, one channel by the best of them is always possible. */
+    /** Whatever number of channels the devices allow, one channel by the best device is always possible. */
     @Test
     void manyChannelsCarryNoLessThanOne() {
         for (int seed = 0; seed < Seeds.of(300); seed++) {

@@ -141,7 +141,7 @@ final class Epoch {
 
     /**
      * All-reduces a direct buffer while it is registered. The buffer is not registered if, on any rank, glibc has
-     * placed it next to others.
+     * placed the buffer next to other memory.
      */
     private static void registered(Communicator comm, Random random) {
         int count = REGISTERED_BYTES / Long.BYTES;
@@ -159,7 +159,7 @@ final class Epoch {
         }
     }
 
-    /** Registers a buffer. Returns null on all ranks if it cannot be registered on one of them. */
+    /** Registers a buffer. Returns null on all ranks if one of them cannot register its buffer. */
     private static Registration registered(Communicator comm, ByteBuffer bytes) {
         try {
             return comm.register(DataBuffer.of(bytes));

@@ -69,7 +69,7 @@ class GraphCostModelTest {
                 List.of(Collective.ALL_TO_ALL, Collective.GATHER, Collective.SCATTER, Collective.SEND_RECV)) {
             assertThat(table.choice(collective, 1 << 20).algorithm()).isEqualTo(Algorithm.DIRECT);
         }
-        // Three quarters of each rank's data leave the host, whose network 8 ranks share: 192 GB/s / 8 / 0.75.
+        // Three quarters of each rank's data leave the host, and its 8 ranks share its network: 192 GB/s / 8 / 0.75.
         assertThat(gbps(table, Collective.ALL_TO_ALL, 1L << 36)).isCloseTo(32, within(0.5));
         // Only one rank of a host receives. Three quarters of its data come over the network; the rest comes from its
         // own host at the same time.
