@@ -24,8 +24,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Calls on a communicator of one rank, which waits for nobody. They measure Java, JNI and the engine's bookkeeping.
- * {@link NativeCallBenchmark} makes the same call without JCCL's Java code.
+ * Measures the cost of calls in Java, JNI and the engine's bookkeeping. The communicator has one rank, so no call waits
+ * for another rank. {@link NativeCallBenchmark} makes the same call without JCCL's Java code.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)

@@ -9,7 +9,7 @@ public final class StartRank {
 
     private StartRank() {}
 
-    /** Runs the rank that the environment names. */
+    /** Runs as the rank whose number and rendezvous are in the environment. */
     public static void main(String[] arguments) {
         if (arguments.length == 0) {
             Communicator.fromEnvironment().close();

@@ -22,8 +22,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * All-reduce of two ranks that are threads of this JVM. The second rank mirrors every call of the first, and stops when
- * the sum is not zero. So both always make the same number of calls.
+ * All-reduce of two ranks that are threads of this JVM. The second rank repeats its call until the sum is not zero.
+ * Only the first rank's last call adds a value other than zero, so both ranks make the same number of calls.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)

@@ -18,13 +18,16 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Tests that {@code jccl topo} answers quickly in a new JVM. Measures processor time, including that of the JVM's own
- * threads, as a multiple of the time of {@code jccl --version}, because a slow or busy host lengthens both alike.
+ * threads, as a multiple of the time of {@code jccl --version}, because a slow or busy host lengthens both times alike.
  * {@code scripts/check-topo} measures elapsed time, with the archive of classes that the script makes.
  */
 @Timeout(120)
 class ColdStartTest {
 
-    /** The ratio is about 2 on an idle host. The least ratio of {@link #PAIRS} pairs counts. */
+    /**
+     * Upper limit of the processor time of {@code jccl topo} divided by that of {@code jccl --version}. The ratio is
+     * about 2 on an idle host. The test takes the smallest ratio of {@link #PAIRS} pairs of runs.
+     */
     private static final double MAX_RATIO = 4;
 
     private static final int PAIRS = 3;

@@ -93,7 +93,7 @@ final class CommandProcess {
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command)
                 .redirectError(directory.resolve("err").toFile());
-        // Tests must not depend on the settings of the build or on the launcher that started it.
+        // Tests must not depend on the settings of the build or on a launcher that started the build.
         builder.environment()
                 .keySet()
                 .removeIf(name -> name.matches("(JCCL|NCCL|OMPI|PMIX?|SLURM)_.*|RANK|WORLD_SIZE"));

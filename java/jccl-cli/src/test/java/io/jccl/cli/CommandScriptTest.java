@@ -86,7 +86,9 @@ class CommandScriptTest {
         return new Result(process.exitValue(), out, Files.readString(err));
     }
 
-    /** Runs the command and returns the archive that it gives to Java, or an empty text. */
+    /**
+     * Runs the command and returns the path of the archive that the command passes to Java; empty if it passes none.
+     */
     private String archive() throws IOException, InterruptedException {
         Result result = run();
         assertThat(result.status()).as(result.err()).isZero();

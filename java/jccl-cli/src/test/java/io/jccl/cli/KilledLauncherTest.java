@@ -49,7 +49,10 @@ class KilledLauncherTest {
         requireRanksAndChildrenEnd(launch("run", "-n", "2", "--grace", "0.5", "--", "sh", "-c", script));
     }
 
-    /** The rendezvous of these ranks comes from an outer launcher, so it does not show which launcher started them. */
+    /**
+     * An outer launcher sets the rendezvous of these ranks, so the rendezvous does not show which launcher started
+     * them.
+     */
     @Test
     void ranksOfSeveralHostsAndTheProcessesThatTheyStartedEnd() throws IOException, InterruptedException {
         String script = "cd " + directory + "; " + RANK.formatted("");
@@ -81,7 +84,7 @@ class KilledLauncherTest {
     @ParameterizedTest
     @CsvSource({
         "2, perf all_reduce -n 2 -e 8 --iters 1000000000",
-        "1, tune --transport shm --budget 1000 --each 1000 -e 1K" // its first measurement takes one rank
+        "1, tune --transport shm --budget 1000 --each 1000 -e 1K" // the first measurement of tune uses one rank
     })
     void ranksOfPerfAndTuneEnd(int ranks, String command) throws IOException, InterruptedException {
         Process launcher = launch(command.split(" "));

@@ -15,12 +15,13 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reduces and broadcasts tensors through shared memory, a bucket, which the ranks of a host use in place. Tensors of
- * one type fill the bucket one after the other: small ones together, and a large one in parts.
+ * Reduces and broadcasts tensors through a bucket: shared memory that the ranks of a host use in place. Tensors of one
+ * type are copied into the bucket one after the other. Several small tensors share a bucket; a large one travels in
+ * parts.
  *
- * <p>A collective never accesses the memory of a tensor, so tensors may be closed when it ends, also by a failure.
- * After a failure, a tensor contains its own elements, except that parts in earlier buckets may already contain the
- * results.
+ * <p>A collective never accesses the memory of a tensor, so tensors may be closed as soon as the collective has ended,
+ * even if it failed. After a failure, a tensor contains its own elements, except that parts in earlier buckets may
+ * already contain the results.
  */
 final class Buckets implements AutoCloseable {
 

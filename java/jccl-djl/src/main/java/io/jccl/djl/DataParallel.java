@@ -105,8 +105,8 @@ public final class DataParallel {
      * before the first batch.
      *
      * @throws IllegalArgumentException on all ranks if parameters differ in number, name, shape, type or in whether
-     *     they have a gradient, or are not initialised; the message names the first. On this rank if the trainer does
-     *     not use exactly one device.
+     *     they have a gradient, or are not initialised; the message names the first such parameter. On this rank only,
+     *     if the trainer does not use exactly one device.
      */
     public void broadcast(Trainer trainer) {
         ParameterTable table = new ParameterTable(required(Trainer.class, "trainer", trainer));
@@ -121,8 +121,8 @@ public final class DataParallel {
      * backward passes of a step, and before {@code trainer.step()}. {@link #listener()} does this after every batch of
      * {@code EasyTrain}.
      *
-     * @throws IllegalStateException if {@link #broadcast} was not called for this trainer, or on all ranks if they do
-     *     not average the same parameters
+     * @throws IllegalStateException if {@link #broadcast} was not called for this trainer, or, on all ranks, if the
+     *     ranks average gradients of different parameters
      */
     public void averageGradients(Trainer trainer) {
         ParameterTable table = parametersOf(trainer);
@@ -136,7 +136,10 @@ public final class DataParallel {
         steps++;
     }
 
-    /** Returns when all ranks have averaged the gradients, and checks that these belonged to the same parameters. */
+    /**
+     * Returns when all ranks have averaged the gradients. Throws if the ranks averaged gradients of different
+     * parameters.
+     */
     private void agree(List<ParameterTable.Entry> trainable) {
         long names = trainable.stream().map(ParameterTable.Entry::name).toList().hashCode();
         long[] range = {names, -names};
@@ -150,7 +153,7 @@ public final class DataParallel {
     /**
      * Checks that all parameters have the same values on all ranks. All ranks must call this.
      *
-     * @throws IllegalArgumentException on all ranks if a parameter differs; the message names the first
+     * @throws IllegalArgumentException on all ranks if a parameter differs; the message names the first that does
      * @throws IllegalStateException if {@link #broadcast} was not called for this trainer
      */
     public void requireEqualParameters(Trainer trainer) {
@@ -158,7 +161,7 @@ public final class DataParallel {
     }
 
     /**
-     * Continues with the ranks that remain after a failure. All of them must call this.
+     * Continues with the ranks that remain after a failure. All remaining ranks must call this.
      *
      * <pre>{@code
      * } catch (PeerFailedException e) {

@@ -37,7 +37,10 @@ final class ParameterTable {
 
     private final List<Entry> entries = new ArrayList<>();
 
-    /** @throws IllegalArgumentException if the trainer uses several devices, or not the device of its parameters */
+    /**
+     * @throws IllegalArgumentException if the trainer uses several devices, or another device than that of its
+     *     parameters
+     */
     ParameterTable(Trainer trainer) {
         Device[] devices = trainer.getDevices();
         if (devices.length != 1) {

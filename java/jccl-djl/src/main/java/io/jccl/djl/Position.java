@@ -23,7 +23,7 @@ record Position(long steps, Phase phase, int epoch) {
         IDLE,
         /** Gradients are being averaged. */
         AVERAGING,
-        /** Gradients are averaged on this rank, which does not know whether they are on all ranks. */
+        /** This rank has averaged its gradients, but does not know whether all other ranks have. */
         AVERAGED
     }
 
@@ -40,9 +40,9 @@ record Position(long steps, Phase phase, int epoch) {
     }
 
     /**
-     * Returns the number of steps from which all ranks continue: a rank that has taken fewer takes one more.
+     * Returns the number of steps from which all ranks continue: a rank that has taken one step fewer takes it now.
      *
-     * @throws IllegalStateException if a rank cannot reach this number
+     * @throws IllegalStateException if a rank cannot reach this number by one step
      */
     static long target(List<Position> positions) {
         long most = positions.stream().mapToLong(Position::steps).max().orElseThrow();
@@ -60,7 +60,10 @@ record Position(long steps, Phase phase, int epoch) {
         return most;
     }
 
-    /** Returns the number of epochs that have ended on any rank; by now the other ranks have taken their steps. */
+    /**
+     * Returns the largest number of ended epochs of any rank. All ranks continue from it, because by then the others
+     * have taken the same steps.
+     */
     static int epoch(List<Position> positions) {
         return positions.stream().mapToInt(Position::epoch).max().orElseThrow();
     }

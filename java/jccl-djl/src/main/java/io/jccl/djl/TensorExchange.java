@@ -27,9 +27,9 @@ final class TensorExchange implements AutoCloseable {
 
     private final Compression compression;
     private final Buckets buckets;
-    /** By a parameter's array, the rounding error of its gradient that was not sent yet. */
+    /** Maps the array of a parameter to the rounding error of its gradient, which the next gradient includes. */
     private final Map<NDArray, NDArray> residuals = new IdentityHashMap<>();
-    /** Arrays of parameters whose gradient exists. */
+    /** Arrays of the parameters for which {@link #prepare} has created a gradient. */
     private final Set<NDArray> withGradient = Collections.newSetFromMap(new IdentityHashMap<>());
 
     TensorExchange(Compression compression, int bucketBytes) {

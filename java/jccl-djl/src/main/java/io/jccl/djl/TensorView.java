@@ -43,15 +43,16 @@ final class TensorView {
                     name + ".bytes=" + size + ": expected less than 2 GiB, which is what DJL shows"
                             + " of a tensor as a ByteBuffer; divide the parameter");
         }
-        // An alias of the same memory, which can be written even if the tensor requires a gradient.
+        // The alias has the tensor's memory, and can be written even if the tensor requires a gradient.
         NDArray alias = tensor.stopGradient();
         ByteBuffer bytes = alias.toByteBuffer(true).order(ByteOrder.nativeOrder());
         return new TensorView(alias, bytes, alias.getDevice().isGpu() || !isSame(bytes, alias.toByteBuffer(true)));
     }
 
     /**
-     * Returns true if two buffers are the same memory. An engine makes a copy if it cannot return the tensor's own
-     * memory, and two copies that both exist have different addresses.
+     * Returns true if two buffers of a tensor have the same address, which means that they are the tensor's own memory.
+     * An engine that cannot return that memory makes a copy for each buffer, and two copies that exist together have
+     * different addresses.
      */
     private static boolean isSame(ByteBuffer first, ByteBuffer second) {
         return first.isDirect()
@@ -72,7 +73,7 @@ final class TensorView {
     /**
      * Returns the type of the elements for collectives.
      *
-     * @throws IllegalArgumentException if collectives cannot average it
+     * @throws IllegalArgumentException if collectives cannot average this type
      */
     DataType type() {
         return switch (tensor.getDataType()) {

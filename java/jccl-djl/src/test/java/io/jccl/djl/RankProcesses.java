@@ -80,8 +80,7 @@ final class RankProcesses implements AutoCloseable {
     }
 
     /**
-     * Returns what all ranks have printed so far: the cause of a failure is often at another rank than the one that
-     * fails.
+     * Returns what all ranks have printed so far: the rank that caused a failure is often not the one that reports it.
      */
     String allOutput() throws IOException {
         StringBuilder text = new StringBuilder();

@@ -17,8 +17,8 @@ class RegisteredTensorTest {
     private static final Duration LIMIT = Duration.ofSeconds(120);
 
     /**
-     * From 1 MiB on, glibc maps each allocation separately, so a tensor shares no page with another. A threshold that
-     * is set also stays the same, whereas glibc would raise its default when the engine frees memory.
+     * Makes glibc map each allocation of 1 MiB or more separately, so that a tensor shares no page with other memory. A
+     * threshold that is set here stays constant; glibc would raise its default threshold when the engine frees memory.
      */
     private static final Map<String, String> OWN_PAGES = Map.of("MALLOC_MMAP_THRESHOLD_", "1048576");
 

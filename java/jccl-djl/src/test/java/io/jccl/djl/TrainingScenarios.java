@@ -353,7 +353,7 @@ final class TrainingScenarios {
         }
     }
 
-    /** Rank 1 ends its epoch while rank 0 averages a third batch. */
+    /** Rank 1 ends its epoch after two batches, while rank 0 averages the gradients of a third. */
     private static void unequalBatches(Communicator comm) {
         Sampler sampler = new BatchSampler(new SequenceSampler(), comm.rank() == 0 ? 320 : 640);
         try (Training together = Training.on(comm, DataParallel.over(comm), perceptron(), sgd())) {

@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
  * the state to them. No step is lost, and any rank may die, even rank 0.
  *
  * <p>The loss of each step has the same bits for any number of ranks. A step has the same samples, whichever ranks
- * compute their gradients. These are added as integers, so that their order does not matter.
+ * compute their gradients. Gradients are added as integers, so their order does not matter.
  *
  * <p>The model is a logistic regression, trained by gradient descent on a new batch in each step.
  */
@@ -29,13 +29,13 @@ public final class ElasticTraining {
     private static final long SEED = 42;
     private static final int FEATURES = 20;
     private static final double RATE = 0.5;
-    private static final double UNIT = 0x1p-36; // unit of the gradients, which are integers
+    private static final double UNIT = 0x1p-36; // value of 1 in the gradients, which are integers
     private static final int KILLED = 137; // exit status of a process that SIGKILL ended
 
     private final int steps;
     private final int batch;
-    private final int rejoinAfter; // in steps; 0 means never
-    private final int dyingStep; // negative if this rank does not die
+    private final int rejoinAfter; // steps before processes may join again; 0: never
+    private final int dyingStep; // step at which this rank dies; negative: never
     private double[] state; // the weights, followed by the loss of each step
     private int step; // number of steps that the state contains
     private int whole; // number of ranks that the job is to have
@@ -81,7 +81,7 @@ public final class ElasticTraining {
                     training.run(comm);
                     done = training.step == steps;
                     if (done) {
-                        comm.barrier().await(); // nobody leaves before all have the last step
+                        comm.barrier().await(); // no rank leaves before all have finished the last step
                     } else {
                         comm = training.replace(comm);
                     }
@@ -98,7 +98,7 @@ public final class ElasticTraining {
         }
     }
 
-    /** Makes a communicator of the remaining ranks. If more of them die meanwhile, leaves these out as well. */
+    /** Makes a communicator of the remaining ranks. If more ranks die in the meantime, leaves them out as well. */
     private static Communicator without(Communicator comm, PeerFailedException failure) {
         Set<Integer> failed = new TreeSet<>(failure.failedRanks());
         while (true) {
@@ -138,14 +138,14 @@ public final class ElasticTraining {
     }
 
     /**
-     * Copies the state of the rank with the most steps to all others. When a rank dies, some of the others may have
-     * received the result of the last all-reduce while others have not. Processes that joined have no state.
+     * Copies the state of the rank with the most steps to all others. When a rank dies during an all-reduce, some of
+     * the other ranks may have received its result and others not. Processes that joined have no state.
      */
     private void takeOver(Communicator comm) {
         whole = (int) comm.allReduce((long) whole, ReduceOp.MAX);
         long furthest = comm.allReduce((long) step, ReduceOp.MAX);
         long root = comm.allReduce((long) (step == furthest ? comm.rank() : comm.size()), ReduceOp.MIN);
-        // Received into separate memory: if this fails too, the state still belongs to the step.
+        // Receives into separate memory: if the broadcast fails, `state` and `step` still belong together.
         double[] received = new double[state.length];
         comm.broadcast(DataBuffer.of(state), DataBuffer.of(received), (int) root)
                 .await();

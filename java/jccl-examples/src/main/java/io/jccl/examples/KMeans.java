@@ -8,9 +8,9 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * k-means clustering. Each rank holds a part of the points. In each iteration, it assigns them to their nearest
- * centres. One all-reduce adds up the points of each cluster over all ranks, and every rank computes the same new
- * centres.
+ * k-means clustering. Each rank holds a part of the points. In each iteration, a rank assigns its points to their
+ * nearest centres. One all-reduce adds up the points of each cluster over all ranks, and every rank computes the same
+ * new centres.
  *
  * <p>The coordinates in this example are whole numbers, whose sums are exact: the centres do not depend on the number
  * of ranks.
@@ -53,7 +53,7 @@ public final class KMeans {
         }
     }
 
-    /** Returns where the part of a rank begins if {@code count} items are divided among {@code size} ranks. */
+    /** Returns the index of the first item of a rank if {@code count} items are divided among {@code size} ranks. */
     private static int firstOf(int rank, int size, int count) {
         return (int) ((long) count * rank / size);
     }

@@ -59,7 +59,7 @@ final class Options {
                 return number;
             }
         } catch (NumberFormatException e) {
-            // the same mistake as a number out of range
+            // reported below, like a number out of range
         }
         mistakes.add(name + "=" + text + ": expected a number from " + min + " to " + max);
         return value;
@@ -92,7 +92,7 @@ final class Options {
 
     /** Ends the program because the options do not fit the number of ranks. All ranks must call this. */
     void fail(Communicator comm, String mistake) {
-        comm.close(); // the others must not take this for a failure of the rank
+        comm.close(); // otherwise the other ranks would report that this one failed
         fail(mistake);
     }
 

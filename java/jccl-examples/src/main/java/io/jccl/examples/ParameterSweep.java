@@ -74,8 +74,8 @@ public final class ParameterSweep {
             if (teams > comm.size()) {
                 options.fail(comm, "teams=" + teams + ": expected at most the number of ranks, " + comm.size());
             }
-            // Teams consist of neighbours. Their sizes differ by one if the number of ranks is not a multiple of the
-            // teams.
+            // A team consists of consecutive ranks. If the number of ranks is not a multiple of the number of teams,
+            // the sizes of teams differ by one.
             int color = (int) ((long) comm.rank() * teams / comm.size());
             byte[] results;
             try (Communicator team = comm.split(color, comm.rank()).orElseThrow()) {

@@ -142,7 +142,10 @@ public final class TensorParallel {
             Arrays.setAll(layers, l -> new Layer(shape, 3 + 6 * l, comm.rank(), comm.size()));
         }
 
-        /** Computes the logits of the token after this one, with the keys and values of the earlier positions. */
+        /**
+         * Computes the logits of the token that follows {@code token}, with the keys and values of the earlier
+         * positions.
+         */
         float[] logits(int token, int position) {
             float[] state = embedding[token].clone();
             add(state, positions[position]);

@@ -27,7 +27,7 @@ final class ExampleRanks implements AutoCloseable {
     /**
      * Starts the ranks.
      *
-     * @param folder each start makes a new folder in it, for the rendezvous file and the output
+     * @param folder folder in which each start creates a new folder for the rendezvous file and the output
      */
     static ExampleRanks start(Path folder, int size, Class<?> example, String... arguments) throws IOException {
         ExampleRanks ranks = new ExampleRanks(Files.createTempDirectory(folder, example.getSimpleName()));

@@ -28,14 +28,14 @@ import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
 
-/** Checks the manifests of {@code deploy} against the types of the Kubernetes API, and against what JCCL needs. */
+/** Checks that the manifests in {@code deploy} match the types of the Kubernetes API and contain what JCCL needs. */
 class ManifestsTest {
 
     private static final Path FOLDER = Path.of("../../deploy/kubernetes");
 
     @BeforeAll
     static void prepareTypesOfTheApi() {
-        new JSON(); // its constructor sets the static reader with which the types of the API validate
+        new JSON(); // its constructor sets a static reader that the API's types need
     }
 
     private static List<JsonObject> documents(String file) throws IOException {

@@ -33,7 +33,7 @@ class PeerDoctorTest {
 
     /**
      * Returns the result of four ranks on two hosts, each of which has an IPv4 and an IPv6 address. {@code failures}
-     * returns the failure of an attempt, which is empty if it succeeded.
+     * maps the connecting rank and the address to the failure of the attempt; empty text means success.
      */
     private static Result result(BiFunction<Integer, InetSocketAddress, String> failures) {
         List<Place> places = new ArrayList<>();

@@ -108,7 +108,7 @@ class ElasticJobTest {
         assertThat(started).containsExactly("0 joins=true");
     }
 
-    /** A process that still waits to join or to start would find no member. */
+    /** A process that still waits to join, or to be started, would find no member to join. */
     @Test
     void aJobIsOverWhenAllItsMembersHaveSucceeded() throws IOException {
         ElasticJob job = job(3, 1, 10);

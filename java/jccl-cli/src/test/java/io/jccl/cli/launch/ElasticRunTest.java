@@ -29,8 +29,9 @@ class ElasticRunTest {
     private static final int KILLED = 137;
 
     /**
-     * A rank that reforms the communicator after failures. A process ends itself in generation g if argument g is its
-     * number followed by g: {@code 21} ends process 2 in generation 1.
+     * A rank that reforms the communicator after failures. Argument number g names the process that ends itself in
+     * generation g: the number of the process, followed by g. For example, {@code 21} as argument 1 ends process 2 in
+     * generation 1.
      */
     static final class Program {
 

@@ -50,7 +50,7 @@ class ElementPatternTest {
         ElementPattern pattern = new ElementPattern(DataType.FLOAT32, i -> CheckValues.moved(0, i));
         Region region = heap(COUNT * 4);
         pattern.fill(region, 0, COUNT, 0);
-        pattern.fill(region, 16_384, 1024, 32_768); // one chunk where another belongs
+        pattern.fill(region, 16_384, 1024, 32_768); // puts one chunk in the place of another
         assertThat(pattern.countDifferences(region, 0, COUNT, 0)).isGreaterThan(1000);
     }
 

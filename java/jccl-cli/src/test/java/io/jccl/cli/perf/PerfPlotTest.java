@@ -27,7 +27,8 @@ import org.xml.sax.InputSource;
 class PerfPlotTest {
 
     /**
-     * Assumed width of a letter, relative to the font size: above the average of common fonts, also of monospaced ones.
+     * Assumed width of a letter, relative to the font size: larger than the average of common fonts, including
+     * monospaced fonts.
      */
     private static final double LETTER = 0.65;
 

@@ -13,7 +13,8 @@ class ShapeTest {
 
     @ParameterizedTest
     @CsvSource({
-        // bytes: of the larger buffer, as in nccl-tests; count: the argument of the call
+        // columns: collective, ranks, bytes of the larger buffer (as in nccl-tests), bytes of an element, count of the
+        // call, elements of the larger buffer
         "ALL_REDUCE, 4, 1024, 4, 256, 256",
         "BROADCAST, 3, 1024, 8, 128, 128",
         "SEND_RECV, 2, 100, 1, 100, 100",

@@ -29,7 +29,7 @@ public final class PsRankMain {
         SLOW,
         /** The rank enters each operation a little late. */
         A_LITTLE_SLOW,
-        /** The rank calls one operation with another count, after the first rounds. */
+        /** After the first rounds, the rank calls one operation with a different count from the other ranks. */
         MISMATCHED,
         /** The rank behaves as with {@link #ABSENT}. */
         NO_RECV,
@@ -42,7 +42,10 @@ public final class PsRankMain {
         NO_REFORM
     }
 
-    /** In place of the unique id: the rank takes the rendezvous from the environment of the launcher. */
+    /**
+     * The argument in place of the unique id if the rank reads its rendezvous from the environment, as ranks of a
+     * launcher do.
+     */
     static final String LAUNCHED = "launched";
 
     private static final int ROUNDS_BEFORE = 20;
@@ -93,7 +96,7 @@ public final class PsRankMain {
                     reform(comm, failure.failedRanks());
                 }
             }
-            sleepForEver(); // a test looks into this process
+            sleepForEver(); // keeps the process alive until a test has inspected it
         }
     }
 

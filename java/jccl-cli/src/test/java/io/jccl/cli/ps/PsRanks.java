@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Starts processes with ranks into which {@code jccl ps} looks. {@link #close} kills and reaps all. */
+/** Starts processes with ranks that {@code jccl ps} inspects. {@link #close} kills and reaps all processes. */
 final class PsRanks implements AutoCloseable {
 
     private final Path folder;

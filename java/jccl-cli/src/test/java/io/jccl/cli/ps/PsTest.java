@@ -60,7 +60,7 @@ class PsTest {
         return Settings.load(CommunicatorConfig.defaults());
     }
 
-    /** Looks through the status port, as from another host. */
+    /** Inspects a job through its status port, as from another host. */
     private static List<Diagnosed> lookAt(int port, String secret) throws Exception {
         try (Attached attached = new Attached.Remote(
                 new InetSocketAddress("127.0.0.1", port),
@@ -70,8 +70,8 @@ class PsTest {
     }
 
     /**
-     * Looks again and again until the first finding is of one of {@code kinds} and names only {@code rank}. Other ranks
-     * can be late for a moment, too.
+     * Inspects the job repeatedly until the first finding is of one of {@code kinds} and names only {@code rank}.
+     * Earlier findings may name other ranks, which can be late for a moment.
      */
     private static Diagnosed awaitNamed(Callable<List<Diagnosed>> look, Set<Finding.Kind> kinds, int rank)
             throws Exception {
@@ -123,7 +123,8 @@ class PsTest {
             try {
                 int other = victim == 0 ? 1 : 0;
                 awaitNamed(Optional.of(ranks.pid(other)), Finding.Kind.STOPPED, victim);
-                // The stopped process cannot answer for itself, but others of this host know of it.
+                // The stopped process cannot answer for itself, but other processes of this host know that it is
+                // stopped.
                 awaitNamed(Optional.of(ranks.pid(victim)), Finding.Kind.STOPPED, victim);
             } finally {
                 ranks.signal(victim, "-CONT");
@@ -140,7 +141,7 @@ class PsTest {
         }
     }
 
-    /** Each wait is so short that a single look does not show it. */
+    /** Each wait for the slow rank is so short that one inspection does not show it. */
     @Test
     void namesARankThatIsALittleSlow() throws Exception {
         try (PsRanks ranks = PsRanks.start(folder, 3, 1, PsRankMain.Fault.A_LITTLE_SLOW)) {
@@ -157,7 +158,7 @@ class PsTest {
             String text = PsText.of(look(Optional.empty()), List.of(), List.of(), true, false);
             assertThat(text.lines().findFirst().orElse(""))
                     .startsWith("FAILED ")
-                    .containsPattern("rank " + victim + "( called)? count=100"); // neither of two ranks is the odd one
+                    .containsPattern("rank " + victim + "( called)? count=100"); // of two ranks, either can be named
         }
     }
 
@@ -174,7 +175,7 @@ class PsTest {
     }
 
     /**
-     * Depending on the time, the rank is stopped at the rendezvous, at the coordinator, in an exchange or in an
+     * Depending on {@code millis}, the rank is stopped at the rendezvous, at the coordinator, in an exchange or in an
      * operation.
      */
     @ParameterizedTest
@@ -186,7 +187,7 @@ class PsTest {
                 ranks.startLaunched(rank, 3, rendezvous, 0);
             }
             Thread.sleep(millis);
-            ranks.signal(2, "-STOP"); // process 2 is rank 1, as it was started last
+            ranks.signal(2, "-STOP"); // process 2 is rank 1: it was the last to start
             try {
                 awaitNamed(() -> look(Optional.of(ranks.pid(0))), EnumSet.allOf(Finding.Kind.class), 1);
             } finally {
@@ -209,8 +210,8 @@ class PsTest {
     }
 
     /**
-     * Rank 0 knows the missing rank, because it runs the rendezvous server. From another host, a look needs the status
-     * port of rank 0 and the secret.
+     * Rank 0 runs the rendezvous server, so it knows the missing rank. From another host, the inspection needs the
+     * status port of rank 0 and the secret.
      */
     @Test
     void theRankMissingAtTheRendezvousIsNamedHereAndOnOtherHosts() throws Exception {

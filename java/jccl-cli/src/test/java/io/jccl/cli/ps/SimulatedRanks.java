@@ -34,8 +34,8 @@ final class SimulatedRanks {
     private final int size;
     private final SortedMap<Integer, RankView> ranks = new TreeMap<>();
     private final List<AwaitedRanks.Waiting> awaited = new ArrayList<>();
-    private String call = ""; // call of the ranks that are added from now on; empty if they are in none
-    private CommunicatorView.Pace pace = CommunicatorView.Pace.UNKNOWN; // of ranks that are added from now on
+    private String call = ""; // the call that later added ranks are in; empty for none
+    private CommunicatorView.Pace pace = CommunicatorView.Pace.UNKNOWN; // of ranks that are added later
 
     /** Makes ranks that all wait in an operation, each for the rank before it. */
     SimulatedRanks(int size, long sequence) {
@@ -55,8 +55,8 @@ final class SimulatedRanks {
     }
 
     /**
-     * Makes ranks that wait for the {@code missing} ranks and for {@code processes} processes, in a call that makes
-     * another communicator.
+     * Makes ranks that are in a call that creates another communicator. They wait there for the {@code missing} ranks
+     * and for {@code processes} processes that join.
      */
     static SimulatedRanks inCall(int size, String call, SortedSet<Integer> missing, int processes) {
         SimulatedRanks ranks = new SimulatedRanks(size, 1);
@@ -96,7 +96,7 @@ final class SimulatedRanks {
                 -1);
     }
 
-    /** Makes a rank run an operation with another count. */
+    /** Makes a rank run an operation with {@code count} elements, which can differ from the other ranks' count. */
     SimulatedRanks differs(int rank, long sequence, long count, long nanos) {
         int peer = (rank + size - 1) % size;
         ChannelWait wait = new ChannelWait(rank, 0, peer, TransportKind.SHM, WaitFor.DATA, Protocol.SIMPLE, 17);
@@ -109,7 +109,7 @@ final class SimulatedRanks {
                 nanos);
     }
 
-    /** Makes a rank absent; only the reason is known. */
+    /** Makes a rank absent: the sample has the reason, and nothing about the rank's operations. */
     SimulatedRanks absent(int rank, Absentee.Reason reason) {
         PeerAddress peer = new PeerAddress(1000 + rank + "-x", host(rank), "");
         ranks.put(

@@ -136,7 +136,7 @@ public final class Reports {
                 String.format("<pci busid=\"%s\" class=\"%s\" link_speed=\"16 GT/s\" link_width=\"16\">", busId, type));
     }
 
-    /** Returns the report with channels in random orders; equal seeds give equal channels. */
+    /** Returns the report with channels that visit the ranks in random orders. The seed determines the orders. */
     public static TopologyReport withRandomChannels(TopologyReport report, int channels, boolean networks, long seed) {
         Random random = new Random(seed);
         List<Integer> ranks =

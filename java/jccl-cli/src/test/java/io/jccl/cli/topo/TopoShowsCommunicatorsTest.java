@@ -106,7 +106,7 @@ class TopoShowsCommunicatorsTest {
         Map<String, String> settings = Map.of(
                 "JCCL_TOPO_FILE", file.toString(),
                 "JCCL_NTHREADS", "64",
-                "JCCL_MAX_NCHANNELS", "2"); // emulated GPUs hold few blocks
+                "JCCL_MAX_NCHANNELS", "2"); // few thread blocks can run at once on an emulated GPU
         String described = TopologyXmlWriter.write(TopologySource.describeGpus(
                         load(settings),
                         Optional.empty(),

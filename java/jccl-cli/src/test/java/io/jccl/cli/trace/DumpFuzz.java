@@ -13,7 +13,10 @@ public final class DumpFuzz {
 
     private DumpFuzz() {}
 
-    /** Reads the bytes; throws unless they are read, or refused with the name of the file and a reason. */
+    /**
+     * Reads the bytes as dumps. A dump may be refused with the name of the file and a reason; any other failure is
+     * thrown.
+     */
     public static void fuzzerTestOneInput(byte[] data) {
         List<Dump> dumps = new ArrayList<>();
         for (String dump : new String(data, StandardCharsets.ISO_8859_1).split("\0")) {

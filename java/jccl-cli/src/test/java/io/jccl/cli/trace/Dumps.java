@@ -31,8 +31,8 @@ final class Dumps {
     }
 
     /**
-     * Gives the rank another clock, which is {@code ahead} ns ahead, on a host whose time of day is {@code wrong} ns
-     * ahead.
+     * Gives the rank a clock of its own, which is {@code ahead} ns ahead of the first clock. The time of day of the
+     * rank's host is {@code wrong} ns ahead of the true time.
      */
     Dumps clock(String name, long ahead, long wrong) {
         clock = name;
@@ -48,8 +48,8 @@ final class Dumps {
     }
 
     /**
-     * Adds an operation with the next sequence number. Times are in ns of the first clock; an end of 0 means that the
-     * operation is under way.
+     * Adds an operation with the next sequence number. Times are in ns by the first clock, without what {@link #clock}
+     * adds; an end of 0 means that the operation is under way.
      */
     Dumps operation(String collective, String arguments, long begun, long ended) {
         long sequence = operations.size() + 1;

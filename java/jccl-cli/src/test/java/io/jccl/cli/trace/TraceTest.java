@@ -94,7 +94,10 @@ class TraceTest {
                         "latest entry: sequence=9 by rank=1, 9.0 ms after the median rank");
     }
 
-    /** Two clocks that differ by up to a day, on hosts whose times of day differ by more than operations last. */
+    /**
+     * The clocks of the two ranks differ by up to a day. The times of day of their hosts differ by more than an
+     * operation takes.
+     */
     @ParameterizedTest
     @CsvSource({"5000000000, 3000000, 1", "-86400000000000, -250000000, 2", "1, 60000000000, 3"})
     void clocksAreAlignedByOperationsThatSynchronise(long ahead, long wrong, long seed) throws IOException {
@@ -226,7 +229,7 @@ class TraceTest {
                 .hasSizeLessThan(400);
     }
 
-    /** Reading any file ends with a dump or with an error that names the file. */
+    /** A damaged file is either read as a dump or refused with an error that names the file. */
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
     void damagedDumpsAreRefusedOrRead(long seed) throws IOException {

@@ -47,7 +47,8 @@ class CalibrationTest {
                         run.collective(),
                         HOST.choice(shape, configuration, run.collective(), which.bytes()),
                         which.bytes());
-        // Operating in place pays from 4 KiB on, and chunks of 32 KiB are best for large operations.
+        // Simulates a host on which operating in place is faster from 4 KiB on, and chunks of 32 KiB are best for large
+        // operations.
         if (configuration.name().equals(MeasurementPlan.IN_PLACE)) {
             return which.bytes() < 4096 ? micros * 2 : micros / 2;
         }
@@ -125,7 +126,7 @@ class CalibrationTest {
             assertThat(row.chosen()).isEqualTo("direct/simple");
             assertThat(row.best()).isEqualTo(run.configurations().get(0).name());
             assertThat(row.bestMicros()).isEqualTo(20);
-            assertThat(Math.round(row.percent())).isEqualTo(15); // median of 15, 15 and 67.5 %
+            assertThat(Math.round(row.percent())).isEqualTo(15); // median of three rounds: 15, 15 and 67.5 %
             assertThat(row.repeatable()).isEqualTo(2);
         });
         assertThat(Slowdown.toText(rows)).contains("SLOWER BY", "16 MiB", "15 %");

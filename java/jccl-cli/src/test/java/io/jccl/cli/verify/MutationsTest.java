@@ -7,7 +7,10 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Tests which outcomes count as noticed mutations; {@code scripts/check-gpu-verify} runs the programs. */
+/**
+ * Tests with which outcomes of a program a mutation counts as noticed. The outcomes here are made up;
+ * {@code scripts/check-gpu-verify} runs the programs.
+ */
 class MutationsTest {
 
     private static final ChildProcess.Result LATE = new ChildProcess.Result(-1, "");
@@ -29,7 +32,9 @@ class MutationsTest {
         return all;
     }
 
-    /** With correct kernels in place of mutated ones, there is no mutation to notice. */
+    /**
+     * With correct kernels in place of the mutated ones, only the control, which expects no failure, counts as noticed.
+     */
     @Test
     void mutationsAreNotNoticedIfTheKernelsAreCorrect() throws IOException, InterruptedException {
         assertThat(run((name, command, environment) -> correct(command)))
@@ -41,7 +46,9 @@ class MutationsTest {
         assertThat(run((name, command, environment) -> LATE)).noneMatch(Report.Mutation::noticed);
     }
 
-    /** Each mutation must cause the failure that is expected of it, and the control must cause none. */
+    /**
+     * A mutation counts as noticed only if it causes the failure that is expected of it; the control must cause none.
+     */
     @Test
     void aFailureOfAnotherKindDoesNotCountAsNoticed() throws IOException, InterruptedException {
         assertThat(run((name, command, environment) -> new ChildProcess.Result(1, "the driver is too old\n")))

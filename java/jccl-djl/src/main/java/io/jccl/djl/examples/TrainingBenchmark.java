@@ -31,12 +31,13 @@ import java.util.Random;
 import java.util.function.Consumer;
 
 /**
- * Times steps of a perceptron with two hidden layers, with several methods to average its gradients:
- * {@code jccl run -n 2 -- java -cp CLASSPATH io.jccl.djl.examples.TrainingBenchmark HIDDEN BATCH STEPS}.
+ * Measures the time of training steps of a perceptron with two hidden layers, for several methods of averaging its
+ * gradients: {@code jccl run -n 2 -- java -cp CLASSPATH io.jccl.djl.examples.TrainingBenchmark HIDDEN BATCH STEPS}.
  *
- * <p>The methods alternate within a run, in blocks of steps, so that all meet the same load of the host. Rank 0 prints
- * the median times of a step and of the averaging in it, in milliseconds: for one process that takes the samples of all
- * ranks while the others wait, for all ranks without communication, and for all ranks that average.
+ * <p>The methods alternate within a run, in blocks of steps, so that the load of the host affects all methods alike.
+ * Rank 0 prints the median times of a step, and of averaging in a step, in milliseconds. It prints them for one process
+ * that trains on the samples of all ranks while the others wait, for all ranks without communication, and for each
+ * method of averaging.
  */
 public final class TrainingBenchmark {
 
@@ -47,7 +48,7 @@ public final class TrainingBenchmark {
     /**
      * A method to average gradients, and its times in nanoseconds.
      *
-     * @param isAlone true if rank 0 takes the samples of all ranks
+     * @param isAlone true if rank 0 alone trains, on the samples of all ranks
      */
     private record Way(
             String name, boolean isAlone, Consumer<Trainer> average, List<Long> stepTimes, List<Long> averagingTimes) {

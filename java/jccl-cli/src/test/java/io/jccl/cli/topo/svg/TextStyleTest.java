@@ -17,7 +17,10 @@ class TextStyleTest {
 
     private static final FontRenderContext EXACT = new FontRenderContext(null, true, true);
 
-    /** A build that must not leave out native tests has this font: see CONTRIBUTING.md. */
+    /**
+     * A build that requires the native tests also requires this font, so that the tests of text widths run: see
+     * CONTRIBUTING.md.
+     */
     @Test
     @EnabledIfSystemProperty(named = "jccl.native.tests", matches = "ON")
     void aWideFontIsInstalledIfTestsMustNotBeSkipped() {
@@ -49,7 +52,8 @@ class TextStyleTest {
     }
 
     /**
-     * Returns true if the font is installed. A JDK for servers can lack what fonts need, which counts as not installed.
+     * Returns true if the font is installed. Returns false as well if the JDK lacks the libraries that fonts need, as a
+     * JDK for servers can.
      */
     private static boolean isInstalled(String family) {
         try {
