@@ -81,7 +81,7 @@ public final class ElasticTraining {
                     training.run(comm);
                     done = training.step == steps;
                     if (done) {
-                        comm.barrier().await(); // no rank leaves before all have finished the last step
+                        comm.barrier().await(); // nobody leaves before all have the last step
                     } else {
                         comm = training.replace(comm);
                     }

@@ -1,10 +1,11 @@
 package io.jccl.lightgbm;
 
 /**
- * The order in which a rank's block is reduced. It is that of LightGBM's own network, so that sums have the same bits.
+ * The order in which the contributions of all ranks to one rank's block are reduced. LightGBM's own network uses the
+ * same order, so that sums have the same bits.
  *
- * @param steps pairs of ranks: the block of the first accumulates the block of the second
- * @param result the rank whose block contains the result in the end
+ * @param steps pairs of ranks: the second rank's contribution is added to that of the first
+ * @param result the rank whose contribution contains the result in the end
  */
 record FoldOrder(int[] steps, int result) {
 
@@ -18,7 +19,7 @@ record FoldOrder(int[] steps, int result) {
         return Integer.bitCount(size) == 1 || inputBytes <= MAX_HALVING_BYTES;
     }
 
-    /** Returns the order of a ring: the rank after this one begins, and this one ends. */
+    /** Returns the order of a ring: it begins with the rank after {@code rank} and ends with {@code rank}. */
     static FoldOrder ring(int rank, int size) {
         int[] steps = new int[2 * (size - 1)];
         for (int i = 0; i < size - 1; i++) {
@@ -29,8 +30,8 @@ record FoldOrder(int[] steps, int result) {
     }
 
     /**
-     * Returns the order of recursive halving. If the number of ranks is not a power of two, the last ranks first form
-     * pairs, and the first rank of a pair continues for both.
+     * Returns the order of recursive halving. If the number of ranks is not a power of two, the last ranks form pairs.
+     * Each pair first combines its contributions, and its first rank continues for both.
      */
     static FoldOrder halving(int rank, int size) {
         int groups = Integer.highestOneBit(size);

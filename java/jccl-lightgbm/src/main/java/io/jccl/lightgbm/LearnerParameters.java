@@ -25,9 +25,9 @@ final class LearnerParameters {
     }
 
     /**
-     * Returns the parameters with {@code num_machines}.
+     * Returns the parameters, with {@code num_machines} added.
      *
-     * @throws IllegalArgumentException if they do not fit training on {@code size} ranks
+     * @throws IllegalArgumentException if the parameters do not fit training on {@code size} ranks
      */
     static String forRanks(int size, String parameters) {
         LearnerParameters given = new LearnerParameters(parameters);

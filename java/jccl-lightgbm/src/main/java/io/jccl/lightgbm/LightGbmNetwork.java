@@ -59,7 +59,7 @@ public final class LightGbmNetwork implements AutoCloseable {
             throw new IllegalArgumentException("size=" + comm.size()
                     + ": expected a communicator of two ranks or more; one rank trains with tree_learner=serial");
         }
-        if (Thread.currentThread().getThreadGroup().getName().equals("VirtualThreads")) { // their group in every JDK
+        if (Thread.currentThread().getThreadGroup().getName().equals("VirtualThreads")) { // in every JDK
             throw new IllegalStateException(
                     "thread=virtual: expected a platform thread, LightGBM keeps a network for each");
         }
@@ -91,7 +91,10 @@ public final class LightGbmNetwork implements AutoCloseable {
         }
     }
 
-    /** A pointer for the classes that SWIG generated; only their protected constructor accepts an address. */
+    /**
+     * A pointer to a function, to pass to LightGBM. This class extends the class that SWIG generated, because only that
+     * class's protected constructor accepts an address.
+     */
     private static final class FunctionPointer extends SWIGTYPE_p_void {
         FunctionPointer(long address) {
             super(address, false);
@@ -103,8 +106,8 @@ public final class LightGbmNetwork implements AutoCloseable {
      * the communicator.
      *
      * @param parameters LightGBM's parameters, such as {@code objective=binary tree_learner=data}
-     * @throws IllegalArgumentException if they name machines, another number of machines, or a tree learner that trains
-     *     alone
+     * @throws IllegalArgumentException if the parameters name machines, another number of machines, or a tree learner
+     *     that trains alone
      * @throws IllegalStateException if this is not the thread of {@link #over}
      */
     public String parameters(String parameters) {
@@ -141,14 +144,17 @@ public final class LightGbmNetwork implements AutoCloseable {
     }
 
     /**
-     * Returns the exception with which communication failed, if it did; for code that reports LightGBM's errors in its
-     * own way.
+     * Returns the exception with which communication failed; empty if it did not fail. Code that reports LightGBM's
+     * errors in its own way uses this method instead of {@link #check}.
      */
     public Optional<Throwable> failure() {
         return Optional.ofNullable(operations.failure());
     }
 
-    /** Returns what this network has done so far. Call it on the thread of {@link #over}. */
+    /**
+     * Returns the number, the bytes and the time of this network's operations so far. Call it on the thread of
+     * {@link #over}.
+     */
     public NetworkUsage usage() {
         return operations.usage();
     }

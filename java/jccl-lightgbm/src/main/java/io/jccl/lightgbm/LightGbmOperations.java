@@ -29,12 +29,13 @@ final class LightGbmOperations implements AutoCloseable {
     private final FoldOrder ring;
 
     private final long[] lengths; // size of each rank's block in bytes
-    private final long[] offsets; // where the blocks begin, in bytes
-    // Arguments of an operation, which copies them.
+    private final long[] offsets; // offset of each rank's block in bytes
+    // Arguments of the current operation. The next one reuses the arrays, because the communicator copies them when it
+    // issues an operation.
     private final long[] counts;
     private final long[] recvCounts;
     private final long[] recvOffsets;
-    private final long[] blocks; // addresses of all ranks' blocks for this rank
+    private final long[] blocks; // by rank: address of its contribution to this rank's block
     private @Nullable HostBuffer received; // the other ranks' blocks for this rank
     private long addition; // address of a reducer that adds doubles; 0 if none is known
 
@@ -68,7 +69,7 @@ final class LightGbmOperations implements AutoCloseable {
         return failure;
     }
 
-    /** Returns what was done so far. */
+    /** Returns the number, the bytes and the time of the operations so far. */
     NetworkUsage usage() {
         return new NetworkUsage(operations, bytes, Duration.ofNanos(nanos));
     }
@@ -76,7 +77,7 @@ final class LightGbmOperations implements AutoCloseable {
     /**
      * Reduces all ranks' input, and writes this rank's block of the result.
      *
-     * @param input one block after the other; overwritten
+     * @param input this rank's contribution to every block, one block after the other; overwritten
      * @param typeBytes size of an element
      * @param output receives this rank's block; may lie in the input
      * @param reducer address of the function that accumulates elements
@@ -97,7 +98,7 @@ final class LightGbmOperations implements AutoCloseable {
     /**
      * Copies all ranks' blocks to every rank.
      *
-     * @param output one block after the other; contains this rank's block
+     * @param output blocks of all ranks, one after the other; at the call it contains this rank's block
      */
     @Nullable
     String allGather(long output) {
@@ -109,7 +110,10 @@ final class LightGbmOperations implements AutoCloseable {
         });
     }
 
-    /** Runs an operation that returns its number of bytes. Counts it, or keeps the exception that it throws. */
+    /**
+     * Runs an operation, which returns the bytes to count. Counts the operation, or stores the exception that it
+     * throws.
+     */
     private @Nullable String run(LongSupplier operation) {
         if (failure == null) {
             long start = System.nanoTime();
@@ -150,7 +154,7 @@ final class LightGbmOperations implements AutoCloseable {
         return output >= input + total || output + lengths[rank] <= input;
     }
 
-    /** Adds doubles by a reduce-scatter. With two ranks, a sum is the same in any order. */
+    /** Adds doubles by the communicator's reduce-scatter. Used with two ranks, where a sum is the same in any order. */
     private void addDoubles(long input, long total, long output) {
         for (int i = 0; i < size; i++) {
             counts[i] = lengths[i] / Double.BYTES;
@@ -160,7 +164,7 @@ final class LightGbmOperations implements AutoCloseable {
         complete(comm.reduceScatterV(send, recv, counts, ReduceOp.SUM));
     }
 
-    /** Receives the other ranks' blocks for this rank, and reduces them in LightGBM's order. */
+    /** Receives the other ranks' contributions to this rank's block, and reduces them in LightGBM's order. */
     private void reduceReceived(long input, long total, int typeBytes, long output, long reducer) {
         long own = lengths[rank];
         HostBuffer memory = received(own * size);
@@ -196,7 +200,7 @@ final class LightGbmOperations implements AutoCloseable {
         }
     }
 
-    /** Frees the memory for received blocks. */
+    /** Frees the memory for received contributions. */
     @Override
     public void close() {
         if (received != null) {

@@ -27,9 +27,9 @@ final class NativeLibraries {
     }
 
     /**
-     * Loads libraries, each of which may need earlier ones.
+     * Loads libraries in the given order; a library may depend on earlier ones.
      *
-     * @param folder folder of the loader's resources that contains them
+     * @param folder folder that contains the libraries among the loader's resources
      * @throws JcclException if one cannot be loaded; the message says why
      */
     static void loadLightGbm(ClassLoader loader, String folder, String... files) {
@@ -76,7 +76,7 @@ final class NativeLibraries {
         }
     }
 
-    /** Returns what to do about a message of the dynamic linker, or an empty text. */
+    /** Returns the remedy for an error of the dynamic linker; an empty text if none is known. */
     private static String remedy(UnsatisfiedLinkError error) {
         String message = String.valueOf(error.getMessage());
         if (message.contains("libgomp")) {

@@ -6,14 +6,14 @@ final class NativeNetwork {
     private NativeNetwork() {}
 
     /**
-     * Makes LightGBM's calls on this thread go to {@code operations}.
+     * Makes LightGBM call {@code operations} for its communication on this thread.
      *
      * @param lengths array that is filled before each call with the size of each rank's block
      * @return false if this thread already has operations
      */
     static native boolean open(LightGbmOperations operations, long[] lengths, int rank);
 
-    /** Removes the operations of this thread, which must have some. */
+    /** Ends the effect of {@link #open}, which must have been called on this thread. */
     static native void close();
 
     /** Returns the address of the function that LightGBM calls to reduce and scatter. */
@@ -29,7 +29,7 @@ final class NativeNetwork {
      * Applies a reducer of LightGBM to blocks.
      *
      * @param blocks address of each block
-     * @param steps pairs: the block that accumulates, and the block that is read
+     * @param steps pairs of indices: the block that accumulates, then the block that is added to it
      * @param bytes size of each block
      */
     static native void fold(long reducer, int typeBytes, long[] blocks, int[] steps, long bytes);

@@ -7,7 +7,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Compares each order with the expression that it computes; {@code (a+b)} means that block a accumulates block b. */
+/**
+ * Compares the expression that each order computes with the expected one. In it, {@code (a+b)} means that block b is
+ * added to block a.
+ */
 final class FoldOrderTest {
 
     @ParameterizedTest

@@ -91,8 +91,8 @@ final class ProcessesTest {
     }
 
     /**
-     * Returns addresses for LightGBM's own network, on ports that are free now. They are below the ports that the
-     * system assigns to outgoing connections, so none of these can take them meanwhile.
+     * Returns addresses for LightGBM's own network, on ports that are free now. The ports are below those that the
+     * system assigns to outgoing connections, so no such connection can take them before LightGBM does.
      */
     static String machines(int size) throws IOException {
         List<String> machines = new ArrayList<>();

@@ -69,8 +69,8 @@ final class TrainingRank {
     }
 
     /**
-     * With {@code max_cat_threshold=2000}, splits are so large that LightGBM reduces them by a reduce-scatter, whose
-     * function is no sum.
+     * With {@code max_cat_threshold=2000}, the descriptions of splits are so large that LightGBM reduces them by a
+     * reduce-scatter. Their reducer chooses the best split, and is no sum.
      */
     private void trainWithManyCategories() {
         try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {

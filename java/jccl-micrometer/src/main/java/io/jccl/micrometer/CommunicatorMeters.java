@@ -31,9 +31,9 @@ import java.util.function.ToLongFunction;
  * }</pre>
  *
  * <p>Each meter has the tags {@code communicator}, which is {@link Communicator#name()}, and {@code rank}. If another
- * communicator of the process has the same name and rank, and is bound to the same registry, the tag of the later one
- * ends in {@code -2}, {@code -3} and so on, in the order of binding. Give communicators names to keep their meters
- * apart.
+ * communicator of the process has the same name and rank, and is bound to the same registry, the tag
+ * {@code communicator} of the one that is bound later ends in {@code -2}, {@code -3} and so on, in the order of
+ * binding. Give communicators names to keep their meters apart.
  *
  * <p>Meters read {@link Communicator#metrics()} when the registry asks. They do not keep the communicator reachable.
  * After {@link Communicator#close()} counters keep their values. {@link #close()} removes the meters from their
@@ -84,7 +84,9 @@ public final class CommunicatorMeters implements MeterBinder, AutoCloseable {
         }
     }
 
-    /** Returns tags for this communicator's meters that no other communicator's meters in the registry have. */
+    /**
+     * Returns tags for this communicator's meters. No other communicator's meters in the registry have the same tags.
+     */
     private Tags freeTags(MeterRegistry registry) {
         Tags tags = numbered(1);
         for (int number = 2; registry.find(FAILURES).tags(tags).meter() != null; number++) {

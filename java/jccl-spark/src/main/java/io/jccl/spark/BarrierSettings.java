@@ -57,10 +57,11 @@ record BarrierSettings(TreeMap<String, String> communicator, Duration slotsTimeo
     }
 
     /**
-     * Returns when the cluster can run all tasks of the barrier stage together. Executors register some time after the
-     * application has started, and Spark itself looks for them again only after 15 seconds.
+     * Returns when the cluster can run all tasks of the barrier stage together. Waits for executors, which register
+     * some time after the application has started. Without this wait Spark's own check would fail, and Spark would
+     * repeat it only after 15 seconds.
      *
-     * @throws IllegalArgumentException if the stage could not start
+     * @throws IllegalArgumentException if the stage cannot start
      */
     void requireStartable(RDD<?> rdd) {
         SparkContext context = rdd.sparkContext();

@@ -64,7 +64,8 @@ public final class JcclAggregate {
     }
 
     /**
-     * Replaces each element by its sum over all ranks. Ranks of one host copy nothing.
+     * Replaces each element by its sum over all ranks. Ranks of one host use each other's buffers in place, without
+     * copies.
      *
      * @param type type of all elements of the buffer
      */

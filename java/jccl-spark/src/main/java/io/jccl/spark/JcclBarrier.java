@@ -100,7 +100,7 @@ public final class JcclBarrier {
                 .map((Function1<Tuple2<Integer, R>, R> & Serializable) Tuple2::_2, resultType);
     }
 
-    /** Returns the tag that Spark's own Java API uses if it does not know the class. */
+    /** Returns the class tag that Spark's own Java API uses for elements of unknown class. */
     @SuppressWarnings("unchecked")
     private static <E> ClassTag<E> classTag() {
         return (ClassTag<E>) ClassTag.AnyRef();

@@ -17,13 +17,14 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
 /**
- * Binary logistic regression with an L2 penalty that gives the model of MLlib's {@link LogisticRegression}. It has the
- * same objective, standardisation and intercept, and {@link Lbfgs} minimises it on all ranks to the same point.
+ * Binary logistic regression with an L2 penalty, which trains the same model as MLlib's {@link LogisticRegression}.
+ * Objective, standardisation and intercept are the same, and {@link Lbfgs} minimises the objective on all ranks to the
+ * same point.
  *
  * <p>Training uses an MLlib estimator's {@code featuresCol}, {@code labelCol}, {@code regParam}, {@code fitIntercept},
- * {@code standardization}, {@code maxIter} and {@code tol}; the tolerance is that of {@link Lbfgs}. The model has the
- * estimator's columns and thresholds. An estimator with an L1 penalty, a weight column, bounds, or the multinomial
- * family is refused.
+ * {@code standardization}, {@code maxIter} and {@code tol}; {@link Lbfgs} defines how the tolerance applies. The model
+ * has the estimator's columns and thresholds. An estimator with an L1 penalty, a weight column, bounds, or the
+ * multinomial family is refused.
  *
  * <p>Immutable; for use on the driver.
  */

@@ -28,7 +28,7 @@ final class LabeledRows implements Iterable<LabeledRows.LabeledRow> {
     @SuppressWarnings("ArrayRecordComponent") // never compared
     record LabeledRow(double label, int @Nullable [] indices, double[] values) {
 
-        /** Returns the sum of the products of the features with {@code factors}. */
+        /** Returns the dot product of the features and {@code factors}. */
         double dot(double[] factors) {
             double sum = 0;
             if (indices == null) {
@@ -43,7 +43,10 @@ final class LabeledRows implements Iterable<LabeledRows.LabeledRow> {
             return sum;
         }
 
-        /** Adds the squared distances of the values to the features' means, and counts the values of each feature. */
+        /**
+         * Adds the squared distance of each value from its feature's mean to {@code squares}, and adds the number of
+         * values of each feature to {@code counts}.
+         */
         void addSquaredDistances(double[] squares, long[] counts, double[] means) {
             for (int i = 0; i < values.length; i++) {
                 int feature = indices == null ? i : indices[i];

@@ -22,8 +22,8 @@ public final class Lbfgs {
     private static final double CURVATURE = 0.9;
 
     /**
-     * A value that exceeds an earlier one by at most this share may really be smaller, because sums are rounded. Then
-     * the slope decides.
+     * Relative rounding error of a value. A value that exceeds an earlier one by no more than this share may in truth
+     * be smaller, so the line search then decides by the slope alone.
      */
     private static final double ROUNDING = 1e-14;
 

@@ -82,7 +82,7 @@ final class LogisticLoss implements Objective {
             row.addSquaredDistances(squares, counts, means);
         }
         for (int i = 0; i < squares.length; i++) {
-            squares[i] += (rows.count() - counts[i]) * means[i] * means[i]; // zeros that sparse vectors leave out
+            squares[i] += (rows.count() - counts[i]) * means[i] * means[i]; // the zeros that sparse vectors leave out
         }
         all.sum(squares);
         double[] inverses = new double[means.length];
@@ -93,7 +93,10 @@ final class LogisticLoss implements Objective {
         return inverses;
     }
 
-    /** Returns the weights with which MLlib starts: coefficients of 0, and the intercept for the labels' frequency. */
+    /**
+     * Returns the weights with which MLlib starts: coefficients of 0, and the intercept that predicts the frequency of
+     * the label 1.
+     */
     double[] start() {
         double[] start = new double[means.length + (intercept ? 1 : 0)];
         if (intercept) {

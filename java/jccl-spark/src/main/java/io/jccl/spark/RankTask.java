@@ -51,14 +51,14 @@ final class RankTask<T, R>
     }
 
     /**
-     * Initialises a communicator with an id that the task of partition 0 creates for this attempt of the stage alone.
+     * Initialises a communicator with a unique id, which the task of partition 0 creates for each attempt of the stage.
      */
     private Communicator initialise(BarrierTaskContext context) {
         int ranks = context.numPartitions();
         int tasks = context.getTaskInfos().length;
         if (tasks != ranks) {
-            // Some ranks' results of an earlier action are lost, and Spark repeats only their tasks. After a failure it
-            // starts the whole stage again.
+            // Some ranks' results of an earlier action are lost, and Spark repeats only the tasks of these ranks. After
+            // this failure, Spark starts the whole stage again.
             throw new IllegalStateException("tasks=" + tasks + " partitions=" + ranks
                     + ": expected all tasks of the barrier stage; the next attempt has them");
         }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Ends a task's communicator with the task. The operations of all ranks fail at once when the task ends by an error, or
- * when Spark kills it, as it does with the tasks of a stage that has failed or was cancelled.
+ * when Spark kills it. Spark kills the tasks of a stage that has failed or was cancelled.
  *
  * <p>Spark marks a task that it kills, and interrupts it only if {@code spark.job.interruptOnCancel} is set. A daemon
  * thread looks for the mark, because the task's own thread may wait for other ranks.
@@ -23,15 +23,15 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
     private static final long POLL_MILLIS = 20;
 
     /**
-     * Time in ms that a rank waits after it has failed because of another, so that Spark learns of the other's error
-     * first.
+     * Longest time in ms that a rank waits after it has failed because of another rank. Spark then learns of the other
+     * rank's error first.
      */
     private static final long ROOT_CAUSE_MILLIS = 2_000;
 
     private final TaskContext context;
     private final Thread task = Thread.currentThread();
     private final CountDownLatch ended = new CountDownLatch(1);
-    private @Nullable Communicator comm; // guarded by this; null until it is initialised
+    private @Nullable Communicator comm; // guarded by this object; null until initialised
     private boolean initialising; // guarded by this
 
     private TaskLife(TaskContext context) {
@@ -78,7 +78,7 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
         }
     }
 
-    /** Ends the task's wait, if it waits for the communicator. */
+    /** If the task waits for other ranks, ends its wait: interrupts the initialisation, or aborts the communicator. */
     private synchronized void endWait() {
         if (initialising) {
             task.interrupt();
@@ -110,8 +110,8 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
     }
 
     /**
-     * Waits until Spark kills this task. Spark reports the error of the first task that fails and kills the others, and
-     * the user needs the error of the rank that failed by itself.
+     * Waits until Spark kills this task, for at most {@link #ROOT_CAUSE_MILLIS}. Spark reports the error of the first
+     * task that fails, and kills the others. The user needs the error of the rank that did not fail because of another.
      */
     private void awaitKill() {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ROOT_CAUSE_MILLIS);

@@ -34,7 +34,7 @@ class JcclBarrierTest {
 
     private static final String PEER_LEFT = "rank 1 has had enough";
 
-    /** Latches by which ranks report to the test: with a local master, tasks are threads of this process. */
+    /** Ranks report to the test by static latches: with a local master, tasks are threads of this process. */
     private static final CountDownLatch WAITING = new CountDownLatch(1);
 
     private static final CountDownLatch ENDED = new CountDownLatch(1);
@@ -125,7 +125,8 @@ class JcclBarrierTest {
 
         long begin = System.nanoTime();
         assertThatThrownBy(results::collect).isInstanceOf(SparkException.class).hasMessageContaining(PEER_LEFT);
-        // Spark makes two attempts, and in each its exchange of the id takes one second. JCCL's time-out is 40 s.
+        // Spark makes two attempts. In each, Spark's all-gather of the unique id takes one second. JCCL's time-out is
+        // 40 s.
         assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(30));
     }
 

@@ -47,7 +47,7 @@ public final class SparkBenchmark {
     private static final int FEW = 5; // iterations of L-BFGS
     private static final int MANY = 25;
 
-    /** Each shape: rows, features, and features of a row that are not 0. */
+    /** By shape: the number of rows, of features, and of features of a row that are not 0. */
     private static final int[][] SHAPES = {{40_000, 100, 100}, {10_000, 1_000, 1_000}, {10_000, 100_000, 50}};
 
     private SparkBenchmark() {}

@@ -44,7 +44,7 @@ final class SparkHome {
         }
     }
 
-    /** Returns JCCL's jars and a jar of the tests, for {@code --jars}. */
+    /** Returns JCCL's jars and a jar of the tests, for the option {@code --jars} of {@code spark-submit}. */
     static List<Path> ourJars() {
         return classPath().stream()
                 .filter(SparkHome::isOurs)
@@ -67,7 +67,7 @@ final class SparkHome {
         if (!Files.isDirectory(entry)) {
             return entry;
         }
-        Path module = entry.getName(entry.getNameCount() - 3); // in the phase `test`, the library is a folder as well
+        Path module = entry.getName(entry.getNameCount() - 3); // JCCL is a folder too in Maven's phase `test`
         Path jar = HOME.resolveSibling("tests-" + module + "-" + entry.getFileName() + ".jar");
         int status = ToolProvider.findFirst("jar")
                 .orElseThrow()
