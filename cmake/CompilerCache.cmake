@@ -1,6 +1,6 @@
 # Speeds up compilation without changing the product. Uses ccache if it is installed, unless the user names a launcher
 # (CMAKE_CXX_COMPILER_LAUNCHER, empty for none). Otherwise precompiles the headers of the standard library, which ccache
-# does not support, and compiles several test sources at once, which would make ccache find less.
+# does not support, and compiles several test sources as one, with which ccache would find fewer results.
 find_program(JCCL_CCACHE ccache)
 if(JCCL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CMAKE_CXX_COMPILER_LAUNCHER})
   set(CMAKE_CXX_COMPILER_LAUNCHER "${JCCL_CCACHE}")
@@ -29,9 +29,9 @@ function(jccl_precompile_headers target)
     <memory> <mutex> <set> <span> <string> <thread> <utility> <vector> ${ARGN})
 endfunction()
 
-# jccl_compile_together(TARGET): compiles eight sources at once, which parses their headers once: 40 % less processor
-# time. Two of the sources cannot define the same name in the same unnamed namespace, so each test has a namespace of
-# its own name. For tests only: the code of the product must not depend on the tools that are installed.
+# jccl_compile_together(TARGET): compiles eight sources as one, so that their headers are parsed once. This takes 40 %
+# less processor time. Two of the sources cannot define the same name in the same unnamed namespace, so each test has a
+# namespace of its own name. For tests only: the code of the product must not depend on the tools that are installed.
 function(jccl_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${JCCL_PRECOMPILE} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()

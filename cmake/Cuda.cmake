@@ -2,11 +2,11 @@
 # only if they can run, which needs NVIDIA's driver. Nothing else depends on the library, which is opened at run time.
 set(JCCL_CUDA "AUTO" CACHE STRING "Build libjccl_cuda.so: AUTO (where nvcc and a GPU's driver are), ON (or fail), OFF")
 set_property(CACHE JCCL_CUDA PROPERTY STRINGS AUTO ON OFF)
-# One architecture with its PTX builds fast and runs on all newer GPUs; a release builds for all.
+# A build for one architecture is fast, and its PTX runs on all newer GPUs. A release is built for all architectures.
 set(JCCL_CUDA_ARCHITECTURES "80" CACHE STRING "GPU architectures, or all: 75 80 86 89 90 100 110 120 and PTX for later ones")
-# A compiler's output can be loaded by drivers of its major version of CUDA or later (CUDA Compatibility, minor version
-# compatibility): 525 and later for CUDA 12, 580 and later for CUDA 13. images.cc stores the version for the check at
-# run time.
+# A driver loads the output of compilers of its own major version of CUDA and of earlier ones (CUDA Compatibility, minor
+# version compatibility). Output of CUDA 12 needs driver 525 or later, output of CUDA 13 driver 580 or later. images.cc
+# stores the version for the check at run time.
 
 set(JCCL_HAS_CUDA OFF)
 file(GLOB JCCL_GPU_DRIVER /proc/driver/nvidia/version /dev/nvidia[0-9]* /dev/nvidiactl /usr/lib/*/libcuda.so.1
@@ -40,8 +40,8 @@ if(JCCL_HAS_CUDA)
   get_filename_component(bin "${CMAKE_CUDA_COMPILER}" DIRECTORY)
   find_program(JCCL_PTXAS ptxas HINTS "${bin}" REQUIRED)
   find_program(JCCL_FATBINARY fatbinary HINTS "${bin}" REQUIRED)
-  # Architectures of SASS, and of the PTX for GPUs without SASS. With compilers that do not know 11.0, GPUs of 11.0
-  # use the PTX of 10.0.
+  # Lists the architectures to compile to SASS, and those to compile to PTX for GPUs without SASS. If the compiler does
+  # not know 11.0, GPUs of 11.0 use the PTX of 10.0.
   set(JCCL_KERNEL_PTX)
   if(NOT JCCL_CUDA_ARCHITECTURES STREQUAL "all")
     set(JCCL_KERNEL_ARCHITECTURES ${JCCL_CUDA_ARCHITECTURES})
@@ -140,11 +140,11 @@ if(JCCL_HAS_CUDA)
   add_dependencies(jccl_cuda_mutated jccl_build_id_digest jccl_kernels jccl_mutated_kernels)
   target_include_directories(jccl_cuda_mutated PRIVATE $<TARGET_PROPERTY:jccl_cuda,INCLUDE_DIRECTORIES>)
   jccl_shared_library(jccl_cuda_mutated)
-  # A build of libjccl.so for the jar also builds libjccl_cuda.so, which is next to it in the jar.
+  # A build of libjccl.so for the jar also builds libjccl_cuda.so, because the jar contains both.
   if(TARGET jccl)
     add_dependencies(jccl jccl_cuda)
   endif()
 else()
   message(STATUS "Building no libjccl_cuda.so, so the jar has none: ${JCCL_NO_CUDA}")
-  file(REMOVE "${JCCL_OUTPUT}/libjccl_cuda.so")  # an earlier build with a compiler may have left it
+  file(REMOVE "${JCCL_OUTPUT}/libjccl_cuda.so")  # left by an earlier build that had nvcc
 endif()

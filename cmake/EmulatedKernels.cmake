@@ -2,7 +2,7 @@
 # emulated GPUs. Nothing needs nvcc. Fibers share one OS thread: ThreadSanitizer would need annotations for each fiber
 # and would find no data races.
 if(NOT JCCL_SANITIZE STREQUAL "thread")
-  # Objects that the tests and the library share.
+  # Objects that the tests and the libraries for Java's tests share.
   file(GLOB JCCL_RUNTIME_SOURCES CONFIGURE_DEPENDS cuda/runtime/*.cc)
   add_library(jccl_cuda_runtime OBJECT ${JCCL_RUNTIME_SOURCES} cuda/driver/driver.cc cuda/kernels/registry.cc
     cuda/test/device/emulated_images.cc)
@@ -28,7 +28,7 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
     endforeach()
     set_source_files_properties(cuda/test/transactions_test.cc PROPERTIES COMPILE_DEFINITIONS
       JCCL_TRANSACTIONS="${CMAKE_CURRENT_SOURCE_DIR}/cuda/test/transactions.txt")
-    # If the CUDA toolkit is installed, a test compares its declarations with ours.
+    # If the CUDA toolkit is installed, a test compares the toolkit's declarations of the driver's interface with ours.
     find_program(JCCL_NVCC nvcc)
     if(JCCL_NVCC)
       get_filename_component(nvcc "${JCCL_NVCC}" REALPATH)
@@ -43,10 +43,10 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
     jccl_add_tests(cuda-emulated jccl_cuda_emulated_test 4 "*")
   endif()
 
-  # Builds the emulated driver as a library, under the name by which a real driver is opened, and a driver that is too
-  # old. A test program finds a driver there and runs the library's own code that opens drivers, once for each level.
-  # Sanitized builds leave this out: sanitizers see the same code in the program above, and would mistake two copies of
-  # it in one process for one.
+  # Builds two driver libraries, each under the file name of NVIDIA's driver: the emulated driver, and one that is too
+  # old. A test program runs JCCL's code that opens a driver, once for each pair of a driver version and a CUDA version
+  # of the kernels. Sanitized builds leave this out. They check the same code in jccl_cuda_emulated_test, and sanitizers
+  # would mistake two copies of the code in one process for one.
   if(NOT JCCL_SANITIZE)
     add_library(jccl_emulated_libcuda MODULE cuda/test/libcuda/exports.cc native/base/cycle_clock.cc native/base/limit_hint.cc)
     target_link_libraries(jccl_emulated_libcuda PRIVATE jccl_emulated jccl_cuda_runtime Threads::Threads)

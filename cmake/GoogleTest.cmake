@@ -14,7 +14,7 @@ function(jccl_unpack_gtest folder why)
   endif()
   message(STATUS "GoogleTest is not installed: unpacking libgtest-dev into ${folder}")
   file(MAKE_DIRECTORY "${folder}")
-  # If started by root, apt would download as another user, who cannot write to this folder.
+  # APT::Sandbox::User: if root runs apt, it would by default download as another user, who cannot write to this folder.
   execute_process(COMMAND "${JCCL_APT_GET}" -q -o APT::Sandbox::User=root download libgtest-dev
     WORKING_DIRECTORY "${folder}" RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output TIMEOUT 120)
   file(GLOB package "${folder}/libgtest-dev_*.deb")

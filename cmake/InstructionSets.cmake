@@ -17,7 +17,7 @@ function(jccl_instruction_sets)
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${${CMAKE_MATCH_1}}" SKIP_PRECOMPILE_HEADERS ON)
     endif()
     if(source MATCHES "/reduce_[a-z0-9]+\\.cc$")
-      # Each of these sources takes longer than eight others.
+      # Compiles each of these sources alone, because one takes longer than eight other sources together.
       set_property(SOURCE ${source} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
       # The kernels unroll their loops themselves: -O3 makes none of them faster and takes three times as long to
       # compile.

@@ -4,7 +4,7 @@ include(cmake/GoogleTest.cmake)
 enable_testing()
 add_custom_target(jccl_tests)
 
-# A library that tests load. The native tests have its path in a macro, which has the library's name in upper case.
+# A library that tests load. A macro with the library's name in upper case contains its path for the native tests.
 function(jccl_test_library name)
   add_library(${name} MODULE ${ARGN})
   target_include_directories(${name} PRIVATE native)
@@ -21,7 +21,7 @@ set(jccl_loaded jccl_fake_nvml jccl_fake_nvml_old)
 # A libibverbs with fake adapters.
 jccl_test_library(jccl_fake_verbs native/test/verbs/fake_verbs.cc native/test/verbs/fake_transfers.cc)
 list(APPEND jccl_loaded jccl_fake_verbs)
-# The real libibverbs with adapters that fail if a test asks for it.
+# The real libibverbs, with adapters that fail when a test asks them to.
 find_library(JCCL_IBVERBS NAMES ibverbs libibverbs.so.1)
 if(JCCL_IBVERBS)
   jccl_test_library(jccl_failing_verbs native/test/verbs/failing_verbs.cc)
@@ -50,7 +50,7 @@ function(jccl_test_plugin_library name version)
 endfunction()
 foreach(version RANGE 6 12)
   jccl_test_plugin_library(jccl_test_plugin_v${version} ${version} socket)
-  # A plug-in whose network reduces; a process simulates the switch.
+  # A plug-in that simulates CollNet: its network reduces, in a process that simulates the switch.
   jccl_test_plugin_library(jccl_test_collnet_v${version} ${version} switch socket)
   list(APPEND jccl_loaded jccl_test_plugin_v${version})
   list(APPEND jccl_reducing jccl_test_collnet_v${version})
@@ -75,9 +75,11 @@ if(NOT JCCL_SANITIZE)
   jccl_shared_library(jccl_portable)
   list(APPEND jccl_loaded jccl_portable)
 endif()
-# A function that Java's tests reduce with, and a function that changes the environment of their processes.
+# A reduction function for Java's tests of user-defined reductions, and a function that changes the environment of the
+# test's process.
 jccl_test_library(jccl_test_functions native/test/functions/environment.cc native/test/functions/scaled_sum.cc)
-# A driver with fake GPUs, under the name that the loader looks for; Java's tests start programs that find it.
+# A driver with fake GPUs, under the file name of NVIDIA's driver. Java's tests start programs whose library path
+# contains it.
 add_library(jccl_fake_cuda MODULE native/test/cuda/fake_cuda.cc)
 set_target_properties(jccl_fake_cuda PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fake-cuda")
@@ -95,8 +97,8 @@ function(jccl_add_tests prefix target shards filter)
   endforeach()
 endfunction()
 
-# A GoogleTest program. Its own sources are compiled without optimisation, in half the time, except sources that set a
-# level themselves. The library that they test is optimised.
+# A GoogleTest program. The program's sources are compiled without optimisation, in half the time, except sources that
+# set a level of optimisation themselves. The library that they test is optimised.
 function(jccl_test_program target)
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE jccl_core GTest::gtest GTest::gtest_main)
@@ -117,8 +119,8 @@ if(JCCL_HAS_GTEST)
     target_compile_definitions(jccl_native_test PRIVATE ${name}="$<TARGET_FILE:${library}>")
     add_dependencies(jccl_native_test ${library})
   endforeach()
-  # These tests' threads and time limits need all cores. Tests that wait more than they compute may share them: all
-  # tests under a sanitizer, and tests of plug-ins and hosts that do not answer.
+  # The native tests' threads and time limits need all cores. Tests that wait more than they compute may share the
+  # cores: all tests under a sanitizer, and tests of plug-ins and hosts that do not answer.
   set(waiting "Faults/*:None/*:SinceV9/*:SinceV11/*:SocketStreamTest.*")
   if(JCCL_SANITIZE)
     jccl_add_tests(native jccl_native_test 6 "-AllKernels/*")

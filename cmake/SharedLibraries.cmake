@@ -1,23 +1,24 @@
 # Links the libraries of the jar so that they load on other hosts than this one: they contain the C++ library, export
-# only native methods, and work with an older C library (native/glibc). scripts/check-natives fails the build otherwise.
-# With the compiler of a newer distribution, native/glibc may lack a symbol. To build only for this host, set
-# JCCL_GLIBC_FLOOR to the empty string.
+# only native methods, and work with an older C library (native/glibc). If they do not, scripts/check-natives fails the
+# build. A newer distribution's compiler can use a symbol of glibc that native/glibc does not replace. To build only for
+# this host, set JCCL_GLIBC_FLOOR to the empty string.
 set(JCCL_GLIBC_FLOOR "2.28" CACHE STRING "The oldest glibc that the libraries must load with; empty: not checked")
 include(CheckSymbolExists)
 check_symbol_exists(__GLIBC__ features.h JCCL_HAS_GLIBC)
 
-# Avoids symbols that are unique in a process: they would keep a library loaded for ever.
+# Avoids symbols that are unique in a process (STB_GNU_UNIQUE): a library that contains one can never be unloaded.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)
 endif()
 if(NOT JCCL_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fstack-protector-strong>)
-  # The compiler may predefine another level, and no level works without optimisation.
+  # Removes the level of _FORTIFY_SOURCE that the compiler may predefine, and sets ours. No level works without
+  # optimisation.
   add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
 endif()
 
-# jccl_shared_library(TARGET [LIBRARY...]): names the parts of older C libraries that the target needs in addition to
-# libpthread and libdl.
+# jccl_shared_library(TARGET [LIBRARY...]): links a library of the jar. LIBRARY names parts of older C libraries that
+# the target needs in addition to libpthread and libdl.
 function(jccl_shared_library target)
   set(source "${CMAKE_CURRENT_SOURCE_DIR}/native/glibc/older.cc")
   target_sources(${target} PRIVATE "${source}")
@@ -32,8 +33,8 @@ function(jccl_shared_library target)
   jccl_check_native(${target})
 endfunction()
 
-# jccl_shared_library_beside(TARGET LIBRARY...): for a library whose exceptions pass through another project's library.
-# Both share the host's LIBRARY files, such as the C++ library.
+# jccl_shared_library_beside(TARGET LIBRARY...): links a library whose exceptions pass through another project's
+# library. Both libraries use the LIBRARY files of the host, such as its C++ library.
 function(jccl_shared_library_beside target)
   jccl_link_options(${target} -Wl,--as-needed)
   list(TRANSFORM ARGN PREPEND --with=)

@@ -9,10 +9,11 @@ import struct
 
 LOADS = {0x181: "global", 0x180: "generic", 0x183: "local"}
 STORES = {0x186: "global", 0x185: "generic", 0x187: "local"}
-ATOMICS = {0x1A8, 0x1A9, 0x18E}  # on global memory: with a result; exchanges; without a result
+ATOMICS = {0x1A8, 0x1A9, 0x18E}  # on global memory: with a result; an exchange; without a result
 MEMBAR, BRA, BRX, CALL, RET, EXIT = 0x192, 0x147, 0x149, (0x143, 0x144), 0x150, 0x14D
 BYTES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 8, 6: 16}
-# The scopes in which an access is ordered. "constant" is the read-only path, which can return stale data.
+# Maps the bits of an instruction to the memory scope of its access. "constant" means the read-only path, which can
+# return stale data.
 SCOPES_75 = {0x7: "weak", 0x3: "constant", 0x8: "cta", 0xA: "gpu", 0xB: "sys"}
 SCOPES = {0x0: "weak", 0x4: "constant", 0x5: "cta", 0x7: "gpu", 0xA: "sys"}
 FENCE_SCOPES = {0: "cta", 2: "gpu", 3: "sys"}

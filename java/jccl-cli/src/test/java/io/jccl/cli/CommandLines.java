@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * Runs command lines of {@code jccl} one after the other in this JVM. {@code scripts/vm/command-lines} uses this class
  * in a virtual machine, where starting a JVM takes longer than most commands. The lines can come through a pipe; each
- * runs as soon as it comes.
+ * runs as soon as it arrives.
  *
  * <p>Prints {@code == LINE} before each line and {@code == status STATUS after SECONDS s} after it; among ranks of a
  * launcher, only rank 0 prints. Ends with status 1 if any line did not end with status 0.

@@ -82,10 +82,10 @@ public final class DataParallel {
     }
 
     /**
-     * Returns {@link #listener()} and the given listeners, such as {@code TrainingListener.Defaults}. An
-     * {@link EvaluatorTrainingListener} of DJL is replaced by a listener whose values of an epoch are those over all
-     * ranks, in metrics and in {@code trainer.getTrainingResult()}. Listeners that stop training by such a value then
-     * stop it on all ranks. Values of single batches are those of this rank.
+     * Returns {@link #listener()} and the given listeners, such as {@code TrainingListener.Defaults}. Replaces an
+     * {@link EvaluatorTrainingListener} of DJL by a listener that computes the values of an epoch over all ranks.
+     * Metrics and {@code trainer.getTrainingResult()} contain these values. Listeners that stop training because of
+     * such a value therefore stop it on all ranks. Values of single batches are those of this rank.
      */
     public TrainingListener[] listeners(TrainingListener... others) {
         List<TrainingListener> all = new ArrayList<>(List.of(listener));

@@ -19,7 +19,7 @@ import java.util.List;
 public final class LightGbmBenchmark {
 
     private static final int ROUNDS = 5;
-    private static final int WARM_UP = 3; // first iterations of each round, which do not count
+    private static final int WARM_UP = 3; // first iterations of each round, which are not measured
     private static final String PARAMETERS =
             "objective=binary num_leaves=31 num_threads=1 verbosity=-1 deterministic=true force_col_wise=true";
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the findings of {@code jccl doctor} on hosts that are made of files. */
+/** Tests the findings of {@code jccl doctor} on hosts that the files of a folder simulate. */
 @Timeout(60)
 class DoctorTest {
 

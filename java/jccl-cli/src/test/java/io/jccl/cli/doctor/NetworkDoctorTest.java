@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the doctor's findings about network cards and RDMA adapters that are made of files. */
+/** Tests the doctor's findings about network cards and RDMA adapters that the files of a folder simulate. */
 @Timeout(60)
 class NetworkDoctorTest {
 

@@ -27,8 +27,8 @@ class CheckValuesTest {
     }
 
     /**
-     * The checks of {@code jccl perf} rest on this property: every order of combining, with rounding at every step, has
-     * the same result.
+     * The checks of {@code jccl perf} rely on this property: values can be combined in any order, with rounding at
+     * every step, and the result is the same.
      */
     @ParameterizedTest
     @MethodSource("floatingTypesAndOperations")

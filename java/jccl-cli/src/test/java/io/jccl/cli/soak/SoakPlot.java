@@ -14,7 +14,8 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Draws the resources that the processes of a soak held over time: a panel for each quantity, a curve for each process.
+ * Draws the resources that the processes of a soak test used over time: a panel for each quantity, a curve for each
+ * process.
  */
 public final class SoakPlot {
 

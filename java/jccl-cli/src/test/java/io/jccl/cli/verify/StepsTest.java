@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests steps that have too little time. */
+/** Tests steps whose own time limit, or that of all steps together, runs out. */
 @Timeout(60)
 class StepsTest {
 

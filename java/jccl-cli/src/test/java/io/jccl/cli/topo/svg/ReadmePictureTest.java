@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Tests that the picture of the README is a part of the one that the command draws. {@code mvn -pl java/jccl-cli test
- * -Dtest=ReadmePictureTest -Djccl.update=true} writes it again.
+ * -Dtest=ReadmePictureTest -Djccl.update=true} updates the picture in the README.
  */
 class ReadmePictureTest {
 
