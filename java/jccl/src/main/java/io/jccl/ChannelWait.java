@@ -23,7 +23,7 @@ public record ChannelWait(
                 + transport.label() + ", " + protocol.label() + " step=" + step;
     }
 
-    /** Returns true unless the rank waits for credit to send. */
+    /** Returns true if the rank waits to receive, which is every wait except that for credit to send. */
     public boolean receiving() {
         return waitFor != WaitFor.CREDIT;
     }

@@ -262,11 +262,11 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
     StreamOperations on(DeviceStream stream);
 
     /**
-     * Returns the operations of this communicator with the given time-out instead of the communicator's. The time-out
-     * counts from the call that issues the operation, even if no thread waits. An operation that is not over in time
-     * has failed, and the communicator with it, as with {@link Work#await(Duration)}. If two time-outs apply, the
-     * shorter counts. On a device, while no thread waits, the time-out also counts from the time at which the operation
-     * begins on the device.
+     * Returns the operations of this communicator, with the given time-out for each operation instead of the
+     * communicator's time-out. The time-out counts from the call that issues the operation, even if no thread waits. An
+     * operation that has not ended in time fails, and the communicator fails with it, as with {@link
+     * Work#await(Duration)}. If two time-outs apply, the shorter counts. On a device, while no thread waits, the
+     * time-out also counts from the time at which the operation begins on the device.
      *
      * <pre>{@code
      * comm.within(Duration.ofSeconds(2)).allReduce(gradients, ReduceOp.SUM);
@@ -281,21 +281,21 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
      * own buffer of any size. The buffers of all ranks are either host memory or device memory. The call returns when
      * all ranks have called it. If the buffers of an all-reduce, all-gather or reduce-scatter are registered buffers or
      * parts of them on all ranks, its data moves directly between them, provided the algorithm-selection table finds
-     * that faster. On the host that holds for the other collectives too, except the barrier and {@code allToAllV}. If a
-     * buffer of any rank is not registered, the operation goes through slots. The results are the same, but sums of
-     * floating-point numbers may differ in their last bits from sums in buffers that are not registered.
+     * that faster. For host memory, the same is true of all other collectives except the barrier and {@code allToAllV}.
+     * If a buffer of any rank is not registered, the operation goes through slots. The results are the same, but sums
+     * of floating-point numbers may differ in their last bits from sums in buffers that are not registered.
      *
      * <p><b>Host memory</b> must be a whole direct buffer of at least 1 MiB that glibc has mapped separately.
      * Operations on it are then as fast as on a {@link HostBuffer}. Prefer a {@code HostBuffer} if you can choose: it
      * needs no registration. Registering moves the bytes to shared pages at the same addresses, and {@link
      * Registration#close()} moves them back. No thread may write to the buffer during either call. Keep a buffer
      * registered for many operations. One registration serves all communicators of the process. The registration keeps
-     * the buffer reachable until {@code close()}. If its memory is freed by hand earlier, operations merely stop using
-     * it in place. A child process that is forked while the buffer is registered shares its pages. Do not pin the
-     * buffer for an adapter or a GPU before you register it: the adapter or GPU would keep using the old pages. Between
-     * ranks that InfiniBand verbs join, adapters keep the buffer, or a {@code HostBuffer}, registered until {@code
-     * close()} instead of registering it for each operation; operations are not in place then. Between ranks that
-     * sockets join, registering has no effect.
+     * the buffer reachable until {@code close()}. If the application frees the memory itself before that, operations
+     * only stop using it in place. A child process that is forked while the buffer is registered shares its pages. Do
+     * not pin the buffer for an adapter or a GPU before you register it: the adapter or GPU would keep using the old
+     * pages. Between ranks that are connected by InfiniBand verbs, operations do not work in place, but the adapters
+     * keep the buffer, or a {@code HostBuffer}, registered until {@code close()} instead of registering it for each
+     * operation. Between ranks that are connected by sockets, registering has no effect.
      *
      * <p><b>Device memory</b> must be an allocation of {@code cudaMalloc} ({@code cuMemAlloc}), or of {@code
      * cuMemCreate} with export as a file descriptor, or a part of one. The processes of the other ranks map the whole
@@ -305,9 +305,9 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
      * communicators first: the driver waits for their kernels when it maps memory.
      *
      * @param buffer a direct buffer, or memory of a device
-     * @return the registration, which {@link Registration#close()} ends. It has no effect if ranks work in place
-     *     anyway, as threads of one process or on the memory of a {@link HostBuffer} do, or would not gain, as over
-     *     sockets
+     * @return the registration, which {@link Registration#close()} ends. The registration has no effect if ranks work
+     *     in place without it (threads of one process, or the memory of a {@link HostBuffer}), or if they would gain
+     *     nothing from it (over sockets)
      * @throws IllegalArgumentException if the buffer is a Java array
      * @throws IllegalStateException if the buffer belongs to a closed {@link HostBuffer} or a closed arena
      * @throws DeviceException if the buffer is device memory and the ranks of this communicator have no devices. Also
@@ -400,14 +400,15 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
      * Like {@link #shrink(Collection)}, and lets the application choose how many ranks must remain.
      *
      * @param excludedRanks ranks of this communicator that are excluded
-     * @param quorum the same on all ranks. It counts only after a failure of this communicator or of a split, shrink or
-     *     reform of it, or while this communicator is reformed and not yet known to be in use by all its ranks
+     * @param quorum the same on all ranks. The quorum matters only after a failure of this communicator or of a split,
+     *     shrink or reform of it. It also matters if this communicator is itself the result of a shrink or reform and
+     *     is not yet known to be in use by all its ranks
      */
     Communicator shrink(Collection<Integer> excludedRanks, Quorum quorum);
 
     /**
      * Continues without some ranks and with new processes: initialises a new communicator of the survivors, in the same
-     * order, followed by the new processes. These call {@link #join(UniqueId, Collection)}, or {@link
+     * order, followed by the new processes. The new processes call {@link #join(UniqueId, Collection)}, or {@link
      * #fromEnvironment()} with {@code JCCL_JOIN}. All that {@link #shrink(Collection)} says about failures, majorities
      * and this communicator applies here too. Processes that join do not count towards a majority.
      *
@@ -449,12 +450,13 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
      *
      * @param survivors ranks of this communicator that continue, including this one
      * @param joiners the number of processes that join
-     * @param quorum the same on all ranks; counts when it does for {@link #shrink(Collection, Quorum)}
+     * @param quorum the same on all ranks; matters in the same cases as for {@link #shrink(Collection, Quorum)}
      */
     Communicator reform(Collection<Integer> survivors, int joiners, Quorum quorum);
 
     /**
-     * Calls {@link #reform(Collection, int)} without some ranks and with as many new processes.
+     * Replaces ranks by new processes: calls {@link #reform(Collection, int)} with all other ranks as survivors, and
+     * with one new process for each excluded rank.
      *
      * <pre>{@code
      * try {
@@ -507,9 +509,10 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
 
     /**
      * Finishes the operations that were issued, reports to the other ranks and frees everything. Returns in bounded
-     * time, and does not throw an earlier failure of the communicator except as below. A second call does nothing.
-     * Other ranks may close later. If the calling thread is interrupted, operations that are not over fail on all
-     * ranks, and the thread's interrupt flag stays set. A continuation of a future may call this.
+     * time. Does not throw an earlier failure of the communicator, except a mismatch that no call on this rank has
+     * thrown yet. A second call does nothing. Other ranks may close later. If the calling thread is interrupted,
+     * operations that are not over fail on all ranks, and the thread's interrupt flag stays set. A continuation of a
+     * future may call this.
      *
      * <p>To compare what all ranks have called, this waits at most one second until the other ranks have entered as
      * many operations.

@@ -12,13 +12,13 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of one communicator. A setting that is missing here comes from the system property of its name ({@code
- * -DJCCL_TIMEOUT=30s}), else from the environment ({@code JCCL_*}, else {@code NCCL_*}), else from the defaults.
- * Immutable. A {@link Builder} checks all values when it builds.
+ * Settings of one communicator. A setting that is missing here comes from the first of these that has it: the system
+ * property of its name ({@code -DJCCL_TIMEOUT=30s}), the environment ({@code JCCL_*}, then {@code NCCL_*}), the
+ * defaults. Immutable. A {@link Builder} checks all values when it builds.
  */
 public final class CommunicatorConfig {
 
-    /** The expected value in messages about null settings. */
+    /** The part of a message about null settings that says what was expected. */
     static final String EXPECTED = "settings; CommunicatorConfig.defaults() sets none";
 
     private static final String TIME = "a time from 1 millisecond to 365 days";
@@ -53,7 +53,7 @@ public final class CommunicatorConfig {
         this.settings = Map.copyOf(builder.settings);
     }
 
-    /** Returns settings that set nothing: everything comes from the environment or the defaults. */
+    /** Returns settings in which no setting is set: every value comes from the environment or the defaults. */
     public static CommunicatorConfig defaults() {
         return DEFAULTS;
     }

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * Describes a run of typed elements in memory of the application, which an operation reads or writes. Never holds a
  * copy of them.
  *
- * <p>Of an NIO buffer, the elements from its position to its limit at the time of the call are used; later changes of
+ * <p>For an NIO buffer, describes the elements from its position to its limit at the time of the call; later changes of
  * position and limit have no effect. Direct buffers are used in place. Heap buffers and arrays are staged: copied to
  * native memory and back. Elements must be in native byte order.
  *
@@ -54,7 +54,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     private final long address; // 0 for heap memory
     private final boolean readOnly;
     private final @Nullable Object owner; // keeps the memory reachable; for heap memory the NIO buffer itself
-    private final @Nullable MemoryLife life; // null: nobody can end the memory while the owner is reachable
+    private final @Nullable MemoryLife life; // null if the memory cannot be freed while the owner is reachable
 
     private DataBuffer(
             Memory memory,
@@ -200,13 +200,14 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     }
 
     /**
-     * Returns memory of a device by its address. The application must keep the memory until every operation that uses
-     * it is done, and frees it.
+     * Returns memory of a device by its address. The application owns the memory and must not free it before every
+     * operation that uses it is done.
      *
      * <p>Ranks of one process may use each other's memory in place. A failed operation is therefore done only when the
-     * kernels of its peers no longer use this memory. It waits for them at most one second. After that its message
-     * names the ranks whose streams must be synchronized before the memory is freed. No rank waits for replays of
-     * graphs: if a replay has failed, synchronize the streams of all ranks.
+     * kernels of its peers no longer use this memory. The operation waits for these kernels at most one second. If some
+     * are still running then, the failure's message names the ranks whose streams must be synchronized before the
+     * memory is freed. No rank waits for replays of graphs: if a replay has failed, synchronize the streams of all
+     * ranks.
      *
      * @param address the device address of the first byte; a multiple of the type's size
      * @param count the number of elements
@@ -228,7 +229,10 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         return ofAddress(address, count, type, readOnly, owner, life);
     }
 
-    /** Returns native memory. If the address is in a {@link HostBuffer}, the memory is known to be shared. */
+    /**
+     * Returns a buffer of native memory: of kind {@code SHARED} if the address is in a {@link HostBuffer}, else {@code
+     * DIRECT}.
+     */
     private static DataBuffer ofAddress(
             long address,
             long count,
@@ -299,7 +303,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     /**
      * Undoes one {@link #pin}.
      *
-     * @throws IllegalStateException if the memory is of a {@link HostBuffer} and has no pin
+     * @throws IllegalStateException if the memory belongs to a {@link HostBuffer} and has no pin
      */
     public void unpin() {
         if (life != null) {

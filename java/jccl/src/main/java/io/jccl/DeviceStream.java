@@ -3,8 +3,8 @@ package io.jccl;
 /**
  * A stream of a device. An operation on it begins when the earlier work of the stream is done.
  *
- * <p>This object is only a name. Whoever created the stream must keep it until every operation on it is done, and
- * destroys it. {@code io.jccl.cuda.Cuda} makes a {@code DeviceStream} of a stream of JCuda.
+ * <p>This object only refers to a stream. The creator of the stream must not destroy it before every operation on it is
+ * done. {@code io.jccl.cuda.Cuda} converts a JCuda stream to a {@code DeviceStream}.
  *
  * @param handle the address of a {@code cudaStream_t}, which is also a {@code CUstream}; 0 is the device's default
  *     stream

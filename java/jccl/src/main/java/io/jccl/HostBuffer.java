@@ -13,13 +13,13 @@ import java.nio.LongBuffer;
  * Memory on the host that all ranks of this host can read and write in place, so that large operations copy no byte
  * twice. Sizes are {@code long} and may exceed 2 GiB. The memory starts zeroed.
  *
- * <p>A buffer of 2 MiB or more uses huge pages if the kernel provides them (Linux 6.1 and later), and then takes all of
- * its memory at once. A buffer of more than 64 MiB does so only if it is at most a quarter of the available memory.
- * Without huge pages, pages that were never touched take no memory.
+ * <p>A buffer of 2 MiB or more uses huge pages if the kernel provides them (Linux 6.1 and later), and then all of its
+ * memory is allocated at once. A buffer of more than 64 MiB does so only if it is at most a quarter of the available
+ * memory. Without huge pages, pages that were never touched take no memory.
  *
- * <p>Operations keep the memory of their buffers: {@link #close} gives it back when the last operation over it that was
- * issued before has ended. Afterwards the buffer and its slices can no longer be used. Its views can still be read and
- * written, but they no longer show this memory.
+ * <p>{@link #close} returns the memory to the system as soon as all operations on it that were issued before have
+ * ended. After {@link #close} the buffer and its slices can no longer be used. Its views can still be read and written,
+ * but they no longer show this memory.
  *
  * <p>The garbage collector frees a buffer that was never closed, when the buffer, its slices, its views and all objects
  * derived from these are unreachable. Any thread may call any method.
@@ -368,8 +368,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     }
 
     /**
-     * Gives the memory back to the system, at once or when the last operation over it that was issued before has ended.
-     * Does not wait for operations. Operations that are issued from now on are refused. A second call does nothing.
+     * Returns the memory to the system as soon as all operations on it that were issued before have ended. Does not
+     * wait for operations. Operations that are issued from now on are refused. A second call does nothing.
      */
     @Override
     public void close() {

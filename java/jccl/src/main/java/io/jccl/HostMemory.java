@@ -13,11 +13,11 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory of a {@link HostBuffer}. Pins and holders decide when it is freed.
+ * The memory of a {@link HostBuffer}. Pins and holders determine when the memory is freed.
  *
- * <p>Each operation in flight is a pin and keeps the pages. They are given back when the memory is closed and has no
- * pins. The buffer and its views are holders and keep the addresses. These are freed when the garbage collector has
- * found all holders unreachable. Memory that is still open when its last holder goes is closed then.
+ * <p>Each operation in flight is a pin and keeps the pages. The pages are returned to the system when the memory is
+ * closed and has no pins. The buffer and its views are holders and keep the addresses. The addresses are freed when the
+ * garbage collector has found all holders unreachable. If the memory is still open at that time, it is closed.
  */
 final class HostMemory implements MemoryLife {
 
@@ -39,7 +39,7 @@ final class HostMemory implements MemoryLife {
         }
     }
 
-    private static @Nullable Cleaner cleaner; // guarded by the class; null until memory is first allocated
+    private static @Nullable Cleaner cleaner; // guarded by the lock of the class; null until memory is first allocated
 
     private final long address;
     private final long bytes;
@@ -55,7 +55,7 @@ final class HostMemory implements MemoryLife {
     }
 
     static HostMemory allocate(long bytes) {
-        cleaner(); // first: it can throw, and now there is nothing to free yet
+        cleaner(); // called first, because it can throw: nothing is allocated yet that would have to be freed
         HostMemory memory = new HostMemory(Implementation.get().allocateShared(bytes), bytes);
         ALL.put(memory.address, memory);
         return memory;
@@ -130,14 +130,14 @@ final class HostMemory implements MemoryLife {
         }
     }
 
-    /** Refuses pins from now on, and gives the pages back now or when the last pin is undone. */
+    /** Refuses pins from now on, and returns the pages to the system, now or when the last pin is undone. */
     void close() {
         if ((int) STATE.getAndBitwiseOr(this, CLOSED) == 0) {
             release();
         }
     }
 
-    /** Keeps the addresses while an object is reachable. Calling {@code clean()} on the result ends that at once. */
+    /** Keeps the addresses while an object is reachable, or until {@code clean()} is called on the result. */
     Cleaner.Cleanable hold(Object holder) {
         synchronized (this) {
             holders++;
@@ -151,7 +151,9 @@ final class HostMemory implements MemoryLife {
         hold(holder);
     }
 
-    /** Returns a part of the memory as a direct buffer. It and all buffers derived from it keep the addresses. */
+    /**
+     * Returns a part of the memory as a direct buffer. This buffer and all buffers derived from it keep the addresses.
+     */
     ByteBuffer view(long offset, int length) {
         ByteBuffer view = Implementation.get().view(address + offset, length);
         holdOpen(view);

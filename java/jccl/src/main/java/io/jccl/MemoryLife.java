@@ -28,7 +28,8 @@ interface MemoryLife {
 
     /**
      * Returns the object, such as an arena, that {@link #runHeld} must keep open while an operation over the memory is
-     * executed. Returns null if a pin is enough. Buffers whose objects are equal need only one hold.
+     * executed. Returns null if a pin is enough. For several buffers with the same object, one {@link #runHeld} is
+     * enough.
      */
     default @Nullable Object held() {
         return null;

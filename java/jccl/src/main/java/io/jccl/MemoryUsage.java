@@ -1,8 +1,8 @@
 package io.jccl;
 
 /**
- * The memory that one communicator holds in this process, in bytes. Memory is taken when it is first used, so the
- * numbers grow.
+ * The memory that one communicator holds in this process, in bytes. The system allocates memory when it is first used,
+ * so these sizes grow.
  *
  * @param reservedBytes the address space of the segment that peers write to
  * @param residentBytes the part of that segment that memory backs now

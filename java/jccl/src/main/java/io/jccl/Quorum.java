@@ -6,8 +6,8 @@ package io.jccl;
  */
 public enum Quorum {
     /**
-     * More than half of the ranks that are not known to have ended, or exactly half if the lowest of them remains. At
-     * most one group of a communicator's ranks can have a majority, however the network between the ranks fails.
+     * More than half of the ranks that are not known to have ended, or exactly half of them if rank 0 remains. At most
+     * one group of a communicator's ranks can have a majority, however the network between the ranks fails.
      */
     MAJORITY,
     /** Any number. The application must know that the other ranks do not continue without this rank. */

@@ -23,8 +23,9 @@ public sealed interface Registration extends AutoCloseable permits BufferRegistr
      * issued on this rank's device. Graphs that have captured operations on the buffer must not be replayed afterwards.
      * A second call does nothing.
      *
-     * <p>Host memory gets other pages with the same bytes, so no thread may write to it during this call. If its owner
-     * has freed the memory before, operations have stopped using it in place, and a warning says so.
+     * <p>For host memory, this call replaces the pages by others with the same bytes, so no thread may write to the
+     * memory during this call. If the application freed the memory earlier, operations stopped using it in place then,
+     * and this call logs a warning.
      *
      * <p>{@link Communicator#close()} ends all remaining registrations, but waits for no other rank. After a failure of
      * the communicator, this call does not wait for other ranks either: free the memory when all ranks have closed the

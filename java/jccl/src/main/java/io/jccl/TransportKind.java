@@ -12,7 +12,7 @@ public enum TransportKind {
     PLUGIN,
     /** InfiniBand verbs, over InfiniBand or RoCE, between hosts with adapters for it. */
     IB,
-    /** TCP sockets, between hosts, and between ranks that nothing faster joins. */
+    /** TCP sockets, between hosts, and between ranks for which no faster transport is available. */
     SOCKET;
 
     /** Returns true if data goes through a network, even between ranks of one host. */

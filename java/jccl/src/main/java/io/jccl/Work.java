@@ -14,10 +14,11 @@ import java.util.concurrent.CompletableFuture;
  * waits leaves the operation to the communicator's thread and does not occupy its carrier.
  *
  * <p>An interrupt ends a wait. An operation that has not begun on this rank stays issued, and can be awaited again, by
- * any thread. An operation that has begun ends with the communicator: it fails with {@link AbortedException}, which
- * names this rank on all ranks. That is so whichever thread executes the operation. An operation on a device has begun
- * when it is on its stream. A thread that waits for a later operation may execute earlier ones, and an interrupt of it
- * ends these. Interrupts of waiting threads end a future only if they end the communicator.
+ * any thread. An operation that has begun ends because the interrupt fails the communicator: it throws {@link
+ * AbortedException}, which names this rank, on all ranks. It does not matter which thread executes the operation. An
+ * operation on a device has begun when it is on its stream. A thread that waits for a later operation may execute
+ * earlier ones, and an interrupt of this thread then ends the earlier ones. An interrupt of a waiting thread ends a
+ * future only if the communicator fails because of it.
  */
 public sealed interface Work permits OperationWork {
 
@@ -35,8 +36,8 @@ public sealed interface Work permits OperationWork {
     void await();
 
     /**
-     * Waits with the given time-out instead of the communicator's. An operation that is not done in time has failed,
-     * and the communicator with it, as with {@link #await()}: ranks in the middle of an operation cannot undo it.
+     * Waits with the given time-out instead of the communicator's. An operation that is not done in time fails, and the
+     * communicator fails with it, as with {@link #await()}: ranks in the middle of an operation cannot undo it.
      *
      * @param timeout how long to wait from now, at least a millisecond
      * @throws JcclException as {@link #await()}
@@ -44,8 +45,8 @@ public sealed interface Work permits OperationWork {
     void await(Duration timeout);
 
     /**
-     * Returns true if the operation is over, with success or without. Never waits. Makes sure that the operation
-     * proceeds.
+     * Returns true if the operation has ended, with success or without. Never waits. Ensures that the operation is
+     * executed although no thread waits.
      */
     boolean isDone();
 

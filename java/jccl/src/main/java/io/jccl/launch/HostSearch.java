@@ -12,8 +12,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Provides the addresses at which a rank looks for rank 0: in every round those of the launch's most likely host, and
- * those of some other hosts in turn. The secret decides which host is the right one. For use by one thread.
+ * Provides the addresses at which a rank looks for rank 0: in every round the addresses of the host on which rank 0
+ * most likely runs, and those of some other hosts in turn. The secret decides which host is the right one. For use by
+ * one thread.
  */
 final class HostSearch implements Connector.Target {
 
@@ -26,8 +27,8 @@ final class HostSearch implements Connector.Target {
     private static final int OTHERS_IN_A_ROUND = 7;
 
     /**
-     * Time after which a warning says that rank 0 is not found. Until then rank 0 may just be late on this same host,
-     * whose name may rightly mean a loopback address here.
+     * Time after which a warning says that rank 0 is not found. Until then rank 0 may be on this host and just be late.
+     * In that case its name may rightly resolve to a loopback address.
      */
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
@@ -63,8 +64,8 @@ final class HostSearch implements Connector.Target {
     }
 
     /**
-     * Returns why this rank may not find rank 0 by its names, as they resolve on this host; empty if there is no such
-     * reason.
+     * Returns the reason why this rank may not find rank 0: the names of rank 0's host resolve to this host. Returns an
+     * empty text otherwise.
      */
     String explanation() {
         List<InetAddress> known =

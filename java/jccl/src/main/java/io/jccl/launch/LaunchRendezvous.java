@@ -65,8 +65,8 @@ public final class LaunchRendezvous implements Connector.Target, AutoCloseable {
     }
 
     /**
-     * Opens the server if this is rank 0, at the launcher's port, whatever the host's name means here. Other ranks look
-     * for the server.
+     * On rank 0, opens the server at the launcher's port, even if the launcher's host name does not resolve to this
+     * host here. On other ranks, prepares the search for the server.
      */
     private static LaunchRendezvous byAddress(
             Launch.Address address, boolean opens, int generation, BootstrapOptions options) {
@@ -88,7 +88,9 @@ public final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         return new LaunchRendezvous(() -> own, server, null, () -> explainFromRankZero(address, options));
     }
 
-    /** Returns why other ranks may not find rank 0, as far as rank 0 can see; empty if it sees no reason. */
+    /**
+     * Returns the reason, as far as rank 0 can see one, why other ranks may not find rank 0; empty if there is none.
+     */
     private static String explainFromRankZero(Launch.Address address, BootstrapOptions options) {
         if (address.onlyLoopback().isPresent()) {
             return "rank 0 listens for ranks of its own host only, because the rendezvous is host=" + address.host()
@@ -116,8 +118,8 @@ public final class LaunchRendezvous implements Connector.Target, AutoCloseable {
     }
 
     /**
-     * Returns the addresses at which rank 0 reaches its own server, best first, because the coordinator then uses that
-     * one too.
+     * Returns the addresses at which rank 0 reaches its own server, best first. The order matters because the
+     * coordinator prefers the address that rank 0 has used.
      */
     private static List<InetSocketAddress> ownAddresses(Launch.Address address, BootstrapOptions options) {
         if (address.onlyLoopback().isPresent()) {
@@ -143,7 +145,7 @@ public final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         RendezvousServer.Started started = RendezvousServer.open(options);
         try {
             write(file, started.id().toText());
-            readId(file); // if rank 0 cannot trust the file, no rank can
+            readId(file); // checks the file: if rank 0 cannot trust it, no rank can
         } catch (IOException e) {
             started.server().close();
             throw new BootstrapException(

@@ -53,7 +53,10 @@ public final class LauncherEnvironment {
     static final String SLURM = "slurm";
     private static final String TORCHRUN = "torchrun";
     private static final String KUBEFLOW = "kubeflow";
-    /** The beginning of a rendezvous that a command has made from a launcher's variables and passes to its ranks. */
+    /**
+     * The prefix of a {@code JCCL_RENDEZVOUS} value that a command derives from a launcher's variables and passes to
+     * its ranks.
+     */
     private static final String MADE = "made-from-the-launcher:";
 
     private static final int FIRST_JOB_PORT = 20_000;
@@ -71,8 +74,8 @@ public final class LauncherEnvironment {
     record Dialect(String name, String rank, String size, String localRank, String localSize) {
 
         /**
-         * Returns true if the launcher counts only when both rank and size are set, because one of the two has other
-         * uses.
+         * Returns true if the launcher is recognised only when its variables for rank and size are both set, because
+         * one of the two has other uses.
          */
         boolean needsRankAndSize() {
             return name.equals(KUBERNETES) || name.equals(KUBEFLOW);
@@ -137,7 +140,7 @@ public final class LauncherEnvironment {
      * not become the only rank of a job.
      *
      * @param environment the variables, as {@link System#getenv()}
-     * @throws BootstrapException if a variable does; names it
+     * @throws BootstrapException if a variable indicates other ranks; names the variable
      */
     public static void requireNone(Map<String, String> environment) {
         LauncherEnvironment reader = new LauncherEnvironment(environment);
@@ -329,8 +332,8 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * Returns a file of this host that is named after the job. Its directory depends on no variable unless {@code /tmp}
-     * is not writable, because ranks may have temporary directories of their own.
+     * Returns a file of this host that is named after the job. Its directory is {@code /tmp} if that is writable, and
+     * not one that a variable names, because the variable may differ between ranks.
      */
     private Launch.Rendezvous file(String job) {
         Path directory = Path.of("/tmp");

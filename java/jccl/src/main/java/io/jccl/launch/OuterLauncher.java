@@ -32,7 +32,7 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
             LaunchSettings.MEMBER_FILE.name(),
             RENDEZVOUS);
 
-    /** The place of a rank in a job whose ranks are started by several commands like this one. */
+    /** The rank, size and local rank of one rank in a job whose ranks are started by several commands like this one. */
     public record Place(int rank, int size, int localRank, OptionalInt localSize) {}
 
     /**
@@ -99,7 +99,8 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
         if (!dialect.name().equals(LauncherEnvironment.SLURM)) {
             return size;
         }
-        // Inside a step, SLURM_NTASKS may be that of the allocation: a shell that srun --preserve-env starts keeps it.
+        // Inside a step, SLURM_NTASKS may be the number of tasks of the whole allocation: a shell that srun
+        // --preserve-env starts keeps it.
         return LauncherEnvironment.isInsideSlurmStep(environment)
                 ? get(environment, STEP_TASKS).or(() -> size)
                 : Optional.empty();
@@ -139,7 +140,8 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
         }
         environment.remove(PMIX_RANK);
         if (environment.containsKey(LaunchSettings.MEMBER_FILE.name())) {
-            environment.remove(LaunchSettings.JOIN.name()); // for a process that was started again, not for its ranks
+            // the variable is meant for a command that was started again, not for the ranks that the command starts
+            environment.remove(LaunchSettings.JOIN.name());
         }
         PLACES_OF_RANKS.forEach(environment::remove);
     }

@@ -22,8 +22,8 @@ final class SlurmJob {
     private static final List<String> STEP_IDS = List.of("SLURM_STEP_ID", "SLURM_STEPID");
 
     /**
-     * Names of the job's number, in order of precedence. The components of a heterogeneous job have numbers of their
-     * own, so the variables that are equal in all components come first.
+     * The variables that may contain the job's number, in order of precedence. The components of a heterogeneous job
+     * have numbers of their own, so the variables that are equal in all components come first.
      */
     private static final List<String> JOB_IDS = List.of(
             "SLURM_HET_JOB_ID",
@@ -37,7 +37,7 @@ final class SlurmJob {
     private static final List<String> STEP_NODES = List.of("SLURM_STEP_NODELIST");
     private static final List<String> COMPONENT_NODES =
             List.of("SLURM_JOB_NODELIST_HET_GROUP_", "SLURM_JOB_NODELIST_PACK_GROUP_");
-    private static final int MAX_COMPONENTS = 128; // Slurm's own limit
+    private static final int MAX_COMPONENTS = 128; // the limit of Slurm itself
     private static final int MAX_NODES = 65_536;
     private static final String NAME = "[A-Za-z0-9._-]+";
 
@@ -56,8 +56,8 @@ final class SlurmJob {
     }
 
     /**
-     * Returns the number of the step. Of the processes that {@code mpirun} started, only those on its own host may have
-     * one.
+     * Returns the number of the step; empty outside a step. If {@code mpirun} started the processes of a job, at most
+     * those on its own host see this number.
      */
     Optional<String> step() {
         return first(STEP_IDS);

@@ -51,7 +51,8 @@ public final class AwaitedRanks {
     }
 
     /**
-     * Adds a server, which stays listed until its reactor is closed. The supplier is called on the reactor's thread.
+     * Adds the server that runs on a reactor. The server stays listed until the reactor is closed. The supplier is
+     * called on the reactor's thread.
      */
     public static void add(Reactor reactor, Supplier<Waiting> waiting) {
         synchronized (SERVERS) {
@@ -60,7 +61,10 @@ public final class AwaitedRanks {
         }
     }
 
-    /** Answers a question. Catches every error, because a question must not break down the server's reactor. */
+    /**
+     * Completes a future with the ranks for which a server waits. Catches every error, because this must not break down
+     * the server's reactor.
+     */
     private static void answer(Server server, CompletableFuture<Waiting> answer) {
         try {
             answer.complete(server.waiting().get());

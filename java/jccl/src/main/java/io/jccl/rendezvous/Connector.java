@@ -51,20 +51,21 @@ public final class Connector {
 
     /** The conclusion from refused connections at a server's addresses. */
     public enum IfRefused {
-        /** None: the server may open later. */
+        /** No conclusion: the server may open later. */
         NOT_OPEN_YET,
         /**
-         * Rank 0, in whose process the server was open, has ended, provided that the refusal is proof, that a witness
-         * confirms it, or that there is no witness.
+         * Rank 0, whose process contained the server, has ended. This conclusion requires that the refusal is proof,
+         * that a witness confirms it, or that there is no witness.
          */
         RANK_ZERO_ENDED,
         /**
-         * The server has ended, provided that the refusal is proof: that it comes from the server's own network stack.
+         * The server has ended. This conclusion requires that the refusal is proof: it comes from the server's own
+         * network stack.
          */
         SERVER_ENDED
     }
 
-    /** Knows whether the server's process has ended from another source than refused connections. */
+    /** A source, other than refused connections, that knows whether the server's process has ended. */
     @FunctionalInterface
     public interface Witness {
 
@@ -76,7 +77,10 @@ public final class Connector {
         boolean hasEnded();
     }
 
-    /** Time after which a relay connection, which helps but is not needed, is given up if no address answers. */
+    /**
+     * Time after which a rank gives up connecting to a relay if no address answers. The rank can work without the
+     * relay.
+     */
     private static final long MAX_UNANSWERED_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -102,12 +106,14 @@ public final class Connector {
     private final Map<String, String> outcomes = new LinkedHashMap<>();
     private int refusals;
     private int refusedProofs;
-    private int deadRounds; // dead rounds in a row
-    private int exhaustedRounds; // rounds in a row in which a resource of this process or host was exhausted
+    private int deadRounds; // number of successive dead rounds, see round()
+    // number of successive rounds in which a resource of this process or host was exhausted
+    private int exhaustedRounds;
     private boolean exhausted; // true if a resource was exhausted in this round
     private boolean answered; // true if an address accepted a connection in this round
     private boolean asked; // true if an address that leads to the server's host was tried in this round
-    private NetworkStack.Evidence refusedFirst = NetworkStack.Evidence.NONE; // of the first address of that host
+    // the evidence from the first address that leads to the server's host
+    private NetworkStack.Evidence refusedFirst = NetworkStack.Evidence.NONE;
     private Witness witness; // null if there is none
 
     /**
@@ -291,7 +297,8 @@ public final class Connector {
             exhausted |= ResourceLimits.isReached(e);
             boolean refused = step.equals("proof") && !(e instanceof SocketTimeoutException);
             refusedProofs += refused ? 1 : 0;
-            // After a refusal other failures count too: a server that refused this rank and is gone never admits it.
+            // After a refused proof, other failures count as refusals too: a server that refused this rank and then
+            // ended will never admit this rank.
             refusals += refused || refusals > 0 ? 1 : 0;
             outcomes.put(address.toString(), outcome(step, e, refused) + whose(address, e));
             return null;

@@ -130,8 +130,8 @@ public final class FrameStream implements AutoCloseable {
     }
 
     /**
-     * Returns true if the connection is closed or broken; the server keeps it open until this rank leaves. Waits at
-     * most a millisecond.
+     * Returns true if the connection is closed or broken. A living server closes the connection only after this rank
+     * has left. Waits at most a millisecond.
      *
      * @throws JcclException the failure, if the server has sent one
      */

@@ -28,11 +28,11 @@ import java.util.stream.IntStream;
  * starts, and a host that was replaced has another address. For use by one thread.
  *
  * <p>A lookup blocks while name servers do not answer, and cannot be interrupted. So it runs on a daemon thread of its
- * own, and its result is taken when it is there.
+ * own, and callers use the result once it is available.
  *
- * <p>The JVM caches for ten seconds that a name is unknown ({@code networkaddress.cache.negative.ttl}) and for thirty
- * seconds the addresses of a known name. The cache distinguishes upper and lower case; name servers and
- * {@code /etc/hosts} do not. So later lookups spell the name in other ways.
+ * <p>The JVM caches the addresses of a known name for thirty seconds, and the fact that a name is unknown for ten
+ * ({@code networkaddress.cache.negative.ttl}). The cache distinguishes upper and lower case; name servers and {@code
+ * /etc/hosts} do not. So later lookups spell the name in other ways.
  */
 public final class HostLookup {
 
@@ -158,13 +158,13 @@ public final class HostLookup {
 
     private static void onOwnThread(Runnable lookup) {
         if (Threads.tryStart(ServiceThread.once("jccl-lookup", lookup)).isPresent()) {
-            lookup.run(); // no thread could be started, so this rank waits
+            lookup.run(); // no thread could be started, so this rank waits before the next lookup
         }
     }
 
     /**
-     * Looks up a spelling of the name. Loopback addresses come last: if the name means this host here, that says
-     * nothing about where rank 0 is.
+     * Looks up a spelling of the name. Loopback addresses come last: they only show that this host resolves the name to
+     * itself, and rank 0 may be on another host.
      */
     private List<InetAddress> lookUp(String spelling) throws UnknownHostException {
         List<InetAddress> addresses = new ArrayList<>();

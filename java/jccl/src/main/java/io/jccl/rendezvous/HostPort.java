@@ -8,7 +8,7 @@ public record HostPort(String host, int port) {
     /**
      * Parses a text.
      *
-     * @param problem makes the exception for a reason
+     * @param problem creates the exception from the reason why the text is invalid
      */
     public static HostPort parse(String text, Function<String, IllegalArgumentException> problem) {
         int colon = text.lastIndexOf(':');

@@ -51,7 +51,8 @@ enum LinkKind {
             }
             for (String[] route : rows(root.resolve("proc/net/ipv6_route"))) {
                 if (route.length > 9 && route[0].equals(ANY_IPV6) && route[1].equals("00")) {
-                    withDefaultRoute.add(route[9]); // also lo, for unreachable addresses
+                    // this also adds lo, which has a default route for unreachable addresses
+                    withDefaultRoute.add(route[9]);
                 }
             }
         }

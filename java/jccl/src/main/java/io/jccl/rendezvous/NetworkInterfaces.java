@@ -39,7 +39,7 @@ public final class NetworkInterfaces {
     private static final int LOOPBACK = 400;
     private static final int SECOND_FAMILY = 10;
     private static final int PREFERENCE = 1000;
-    private static final int MAX_ADDRESSES = 16; // the native engine listens on no more
+    private static final int MAX_ADDRESSES = 16; // the native engine listens on at most this many
 
     /** Addresses whose links were up at some time during the life of this process. */
     private static final Set<InetAddress> USED = ConcurrentHashMap.newKeySet();
@@ -56,7 +56,7 @@ public final class NetworkInterfaces {
     }
 
     /**
-     * Returns all addresses of this host, best first. Those that must not be used come last.
+     * Returns all addresses of this host, best first. Addresses that must not be used come last.
      *
      * @throws BootstrapException if the operating system does not list them
      */
@@ -189,7 +189,7 @@ public final class NetworkInterfaces {
      * Returns the addresses that carry data. If {@code JCCL_SOCKET_IFNAME} names interfaces to use, connections share
      * all of these; else only the interface in use carries data. The result contains one address of each interface and
      * family, first those of the family in use. Both families are included so that a rank which reached rank 0 by the
-     * other one, perhaps only because a packet was lost, is still reached.
+     * other one, perhaps only because a packet was lost, can still be reached.
      *
      * @param used the address by which this rank has reached the others so far
      */
@@ -240,7 +240,7 @@ public final class NetworkInterfaces {
         return addresses.contains(used) ? List.copyOf(addresses) : List.of(used);
     }
 
-    /** Compares by family, that of the used address first, then by rating and name. */
+    /** Compares by family, then by rating and name. The family of the used address comes first. */
     private static int compareForData(InterfaceCandidate one, InterfaceCandidate other, InetAddress used) {
         int byFamily = Boolean.compare(sameFamily(other.address(), used), sameFamily(one.address(), used));
         int byRating = byFamily != 0 ? byFamily : Integer.compare(one.rating(), other.rating());

@@ -86,13 +86,15 @@ public final class RankRegistration {
     private final String version;
     private final Joiners joiners;
     private final Map<Integer, SortedMap<Integer, Member>> bySize = new HashMap<>();
-    private final Map<FrameLink, int[]> places = new HashMap<>(); // by link: rank and size
+    // by link: the rank and the size that the rank has named
+    private final Map<FrameLink, int[]> places = new HashMap<>();
     private final Set<Integer> notified = new HashSet<>(); // ranks that were sent the failure
     private int size;
     private byte[] failure;
 
     /**
-     * The processes that join. They get the last ranks, and register when all ranks and all these processes have come.
+     * The processes that join a communicator while it is reformed. They get the last ranks of the new communicator, and
+     * register when all ranks and all these processes have come.
      */
     public interface Joiners {
 

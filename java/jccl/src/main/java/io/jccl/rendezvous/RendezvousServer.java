@@ -54,16 +54,19 @@ public final class RendezvousServer implements Closeable, Server.Service {
         /** Returns the ranks of the old group, and the number of joining processes, that have not come yet. */
         AwaitedRanks.Waiting awaited();
 
-        /** Returns true if a rank belongs to this attempt; otherwise this object answers it. */
+        /**
+         * Returns true if the server must register a rank for this attempt. Otherwise this object answers the rank, or
+         * the rank waits.
+         */
         boolean admits(FrameLink link, RankRegistration.Hello hello, long now);
 
-        /** Takes in the processes that join, if all ranks have come. */
+        /** Registers the processes that join, if all ranks and all these processes have come. */
         void admitIfAllCame();
 
         /** Notes that the group is initialised. */
         public void complete();
 
-        /** Does what is due at a time. */
+        /** Does the work that is due at the given time. */
         void tick(long now);
 
         /** Returns the nanoseconds between two calls of {@link #tick}. */
@@ -75,7 +78,8 @@ public final class RendezvousServer implements Closeable, Server.Service {
     private final LongSupplier clock;
     private final long idleLimitNanos;
     private final Reform reform; // null if the group does not replace another
-    private final boolean isOfRankZero; // so its addresses are also the coordinator's
+    // true if the server is in the process of rank 0, so that its addresses lead to the coordinator, too
+    private final boolean isOfRankZero;
     private long lastLogNanos;
     private long endNanos;
     private boolean welcomed;
@@ -242,7 +246,7 @@ public final class RendezvousServer implements Closeable, Server.Service {
 
     /**
      * Returns rank 0's offer with one address moved to the front: the address by which most ranks came from other
-     * hosts. That address reaches rank 0, whatever its own name means on rank 0's host.
+     * hosts. That address reaches rank 0, even if rank 0's host resolves its own name to another address.
      */
     private byte[] offerByArrival() {
         byte[] offer = registration.blob(0);
@@ -257,8 +261,8 @@ public final class RendezvousServer implements Closeable, Server.Service {
     }
 
     /**
-     * Fails initialisation if the rank still needed the server. Once all ranks have met, they learn of the failure from
-     * rank 0's coordinator, to which they are connected by then.
+     * Fails initialisation if the rank whose link has closed still needed the server. Once all ranks have met, they
+     * learn of such a failure from rank 0's coordinator instead.
      */
     @Override
     public void onClosed(FrameLink link, String why) {

@@ -13,7 +13,7 @@ public final class Addresses {
 
     private Addresses() {}
 
-    /** Reads what {@link #encode} wrote. */
+    /** Reads the addresses that {@link #encode} wrote. */
     public static List<InetSocketAddress> decode(byte[] blob) {
         WireReader in = new WireReader(blob);
         long stack = in.i64();

@@ -50,7 +50,7 @@ public final class Exhaustion {
         }
     }
 
-    /** Notes that accepting succeeds, or that no connection waits. */
+    /** Notes that a connection was accepted, or that none waits to be accepted. */
     public void accepted() {
         refused = false;
     }

@@ -55,7 +55,8 @@ public final class FrameLink implements Reactor.Handler {
     private final boolean insideHost;
     private final SelectionKey key;
     private final ByteBuffer header = ByteBuffer.allocate(FrameType.HEADER_BYTES);
-    private final ByteBuffer shortBody = ByteBuffer.allocate(MAX_SHORT_BODY_BYTES); // of a short, repeatable frame
+    // contains the body of a short, repeatable frame
+    private final ByteBuffer shortBody = ByteBuffer.allocate(MAX_SHORT_BODY_BYTES);
     private final WireReader shortReader = WireReader.over(shortBody);
     private byte[] body; // null while shortBody is used
     private int bodyLength = -1;
@@ -65,9 +66,10 @@ public final class FrameLink implements Reactor.Handler {
     private boolean mayRepeat = true; // true if the reactor may call ready() again after an error of the JVM
 
     private final Queue<ByteBuffer> queue =
-            new ConcurrentLinkedQueue<>(); // stays intact if there is no memory for an entry
-    private final ByteBuffer rest = ByteBuffer.allocate(MAX_SHORT_BYTES).limit(0); // the unsent end of a short frame
-    private long queuedBytes; // guarded by the queue, like the two fields above and the one below
+            new ConcurrentLinkedQueue<>(); // stays intact if there is no memory for a new entry
+    // the part of a short frame that is not sent yet
+    private final ByteBuffer rest = ByteBuffer.allocate(MAX_SHORT_BYTES).limit(0);
+    private long queuedBytes; // guarded by the lock of the queue, like queue, rest and closeWhenSent
     private boolean closeWhenSent;
 
     /** Takes over a non-blocking channel. Called on the reactor's thread, or before it starts. */
@@ -79,11 +81,12 @@ public final class FrameLink implements Reactor.Handler {
         this.localAddress = channel.socket().getLocalAddress();
         this.insideHost = localAddress.isLoopbackAddress()
                 || localAddress.equals(channel.socket().getInetAddress());
-        NativeSockets.boundRepetitions(channel); // to notice a network that returns before the heartbeat time-out
+        // so that the kernel notices before the heartbeat time-out that a network works again
+        NativeSockets.boundRepetitions(channel);
         this.key = reactor.register(channel, SelectionKey.OP_READ, this);
     }
 
-    /** Permits the peer to send frames up to the protocol's limit. */
+    /** Permits the peer to send bodies of up to {@link FrameType#MAX_BODY_BYTES} bytes. */
     public void allowLongFrames() {
         maxBody = FrameType.MAX_BODY_BYTES;
     }
@@ -142,7 +145,7 @@ public final class FrameLink implements Reactor.Handler {
                 } catch (IOException e) {
                     failure = e;
                 } catch (Error noMemory) {
-                    requestWrite(); // the reactor tries again
+                    requestWrite(); // the reactor tries again to send the frame
                 }
             }
         }
@@ -288,7 +291,8 @@ public final class FrameLink implements Reactor.Handler {
         boolean isRepeatable = FrameType.of(header.get(4)).isRepeatable();
         int length = FrameType.checkLength(header.getInt(0), maxBody);
         boolean isShort = isRepeatable && length <= MAX_SHORT_BODY_BYTES;
-        body = isShort ? null : new byte[Math.min(length, FIRST_BODY_BYTES)]; // first, because the heap may be full
+        // allocated before any state changes, because the heap may be full
+        body = isShort ? null : new byte[Math.min(length, FIRST_BODY_BYTES)];
         bodyLength = length;
         bodyRead = 0;
         return true;

@@ -11,10 +11,10 @@ import io.jccl.control.Relay;
  */
 public enum FrameType {
     /**
-     * {@code >} version text, rank, size, old rank, last entered operations, key, blob: the first frame. If a
-     * communicator is reformed, the old rank and the operations are those of the previous group, and the key says which
-     * ranks this rank excludes. At the rendezvous server, rank 0's blob contains the addresses of its coordinator; at
-     * the coordinator, a rank's blob contains the addresses of its {@link Relay}.
+     * {@code >} version text, rank, size, old rank, last entered operations, key, blob: the first frame. The old rank,
+     * the last entered operations and the key are used if a communicator is reformed. The first two refer to the
+     * previous group; the key names the ranks that this rank excludes. At the rendezvous server, rank 0's blob contains
+     * the addresses of its coordinator; at the coordinator, a rank's blob contains the addresses of its {@link Relay}.
      */
     HELLO,
     /** {@code <} text: this rank is refused. */
@@ -25,27 +25,27 @@ public enum FrameType {
     FAILED,
     /** {@code <} blob: all ranks are here. At the coordinator, the blob contains the addresses of the relay above. */
     WELCOME,
-    /** {@code >} number, blob: this rank's part of a gather. */
+    /** {@code >} number of a gather, blob: this rank's part of the gather. */
     GATHER,
     /**
-     * {@code <} number, flag, {@link GatherTable}: the answer of a gather. The flag asks the rank to pass the frame on
-     * to the ranks below.
+     * {@code <} number of a gather, flag, {@link GatherTable}: the answer of the gather. The flag asks the rank to pass
+     * the frame on to the ranks below.
      */
     GATHERED,
     /**
-     * {@code >} number, flag: asks for the answer of a gather. The flag says that the rank's time is over, so that it
-     * needs the missing ranks if there is no answer.
+     * {@code >} number of a gather, flag: asks for the answer of the gather. The flag says that the rank's time is
+     * over, so that it needs the missing ranks if there is no answer.
      */
     GATHER_LATE,
-    /** {@code <} number, ranks: the ranks that have not sent their part of a gather. */
+    /** {@code <} number of a gather, ranks: the ranks that have not sent their part of the gather. */
     GATHER_MISSING,
     /** {@code >} receiver, tag, blob; {@code <} sender, tag, blob. */
     MESSAGE,
     /** {@code >} position; {@code <} number of the last gather if ranks pass on its answer, else 0. */
     HEARTBEAT,
     /**
-     * {@code >} position: this rank leaves in good order. Empty at the rendezvous server: this rank does not need it
-     * any more.
+     * {@code >} position: this rank leaves in good order. At the rendezvous server the body is empty, and the frame
+     * says that this rank does not need that server any more.
      */
     FIN,
     /** {@code <} empty: the server has received the FIN and closes the connection. */
@@ -53,11 +53,14 @@ public enum FrameType {
     /** {@code <} last entered operations of rank 0: the coordinator leaves in good order. */
     LEFT,
     /**
-     * {@code >} kind, sequence, milliseconds waited or 0, text: a problem. At the rendezvous server only text: why this
-     * rank leaves.
+     * {@code >} kind, sequence, milliseconds waited or 0, text: reports a problem. At the rendezvous server the body is
+     * only a text, the reason why this rank leaves.
      */
     REPORT,
-    /** {@code <} inquiry, sequence, flag: asks for a status. The flag asks for stalled connections too. */
+    /**
+     * {@code <} inquiry, sequence, flag: asks for a status. The flag asks the rank to look for stalled connections,
+     * too.
+     */
     QUERY,
     /** {@code >} inquiry, status. */
     STATUS,
@@ -65,19 +68,17 @@ public enum FrameType {
     FAILURE,
     /** {@code <} empty: requests a heartbeat now. */
     ASK,
-    /**
-     * {@code >} number: the relay above sends this rank no more answers. The number is that of the last answer that
-     * came.
-     */
+    /** {@code >} number of the last gather whose answer has come: the relay above sends this rank no more answers. */
     UNRELAYED,
     /**
-     * {@code <} generation, rank, size, secret of the rendezvous, earlier groups: a process that joins has a place. Its
-     * {@code HELLO} contains its preferred place as its rank, and 0 as the size. {@link #WELCOME} follows.
+     * {@code <} generation, rank, size, secret of the rendezvous, earlier groups: a process that joins gets the rank.
+     * In the {@code HELLO} of such a process, the rank is its preferred place among the processes that join, and the
+     * size is 0. {@link #WELCOME} follows.
      */
     ADMITTED,
-    /** {@code <} addresses of the rank that leads, which a process that joins must ask. */
+    /** {@code <} addresses of the leader: a process that joins must ask the leader instead of this rank. */
     LEADER,
-    /** {@code <} text: why there is no place for a process that joins at the moment. */
+    /** {@code <} text: the reason why no process can join at the moment. */
     LATER;
 
     /** The number of bytes before a body. */

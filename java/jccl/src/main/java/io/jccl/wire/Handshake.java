@@ -30,7 +30,7 @@ public final class Handshake {
         RENDEZVOUS,
         /** A rank's control connection. */
         COORDINATOR,
-        /** A rank passes long answers of the coordinator on to another. */
+        /** A rank forwards long answers of the coordinator to another rank. */
         RELAY,
         /** A process joins a running job. */
         JOIN,

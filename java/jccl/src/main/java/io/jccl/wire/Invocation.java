@@ -28,7 +28,7 @@ final class Invocation implements Runnable {
         } catch (Throwable e) {
             thrown = e;
             if (e instanceof Error error) {
-                throw error; // the thread that runs the task handles it too
+                throw error; // so that the thread which runs the task handles the error, too
             }
         } finally {
             done.countDown();

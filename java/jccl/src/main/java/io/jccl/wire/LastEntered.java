@@ -9,22 +9,22 @@ package io.jccl.wire;
  */
 public record LastEntered(long host, long device) {
 
-    /** A rank that has entered nothing. */
+    /** The progress of a rank that has entered no operation. */
     public static final LastEntered NOTHING = new LastEntered(0, 0);
 
     private static final long DEVICE = 1L << 62;
 
-    /** Returns the number that stands for an operation on a device. */
+    /** Returns the number of an operation on a device with bit 62 set. */
     public static long onDevice(long sequence) {
         return sequence | DEVICE;
     }
 
-    /** Returns true if a number stands for an operation on a device. */
+    /** Returns true if bit 62 of a number is set: it is that of an operation on a device. */
     public static boolean isOnDevice(long sequence) {
         return (sequence & DEVICE) != 0;
     }
 
-    /** Returns the number within its own sequence. */
+    /** Returns a number without bit 62: the number within its own sequence. */
     public static long plain(long sequence) {
         return sequence & ~DEVICE;
     }
@@ -37,17 +37,20 @@ public record LastEntered(long host, long device) {
         return plain(sequence) + (isOnDevice(sequence) ? " (device)" : "");
     }
 
-    /** Returns the last operation of the sequence to which an operation belongs, as a number of that sequence. */
+    /**
+     * Returns the number of the last operation in the sequence to which a given operation belongs. For the device's
+     * sequence, bit 62 is set.
+     */
     public long of(long sequence) {
         return isOnDevice(sequence) ? onDevice(device) : host;
     }
 
-    /** Returns true if all operations were entered that another rank has entered. */
+    /** Returns true if this rank has entered all operations that another rank has entered. */
     public boolean hasReached(LastEntered other) {
         return host >= other.host && device >= other.device;
     }
 
-    /** Returns the operations that both ranks have entered. */
+    /** Returns the last operations that both ranks have entered. */
     public LastEntered min(LastEntered other) {
         return new LastEntered(Math.min(host, other.host), Math.min(device, other.device));
     }

@@ -1,6 +1,6 @@
 package io.jccl.wire;
 
-/** Limits that readers of messages hold senders to. */
+/** Limits on the contents of messages. Readers refuse messages that exceed them. */
 public final class Limits {
 
     /** The maximum number of characters of a text. */

@@ -97,7 +97,7 @@ public final class NetworkStack {
         try {
             return address.isLoopbackAddress() || NetworkInterface.getByInetAddress(address) != null;
         } catch (SocketException e) {
-            return true; // unknown, so a refusal must prove nothing
+            return true; // it is not known whether the address is this host's, so a refusal must prove nothing
         }
     }
 }

@@ -24,7 +24,7 @@ public final class RankList {
             }
             int first = left.first();
             int last = endOfRun(left);
-            // Two in a row are not a range: {2,3} is what people write.
+            // Two successive ranks are not written as a range: {2,3} reads better than {2-3}.
             if (last - first >= 2) {
                 text.add(first + "-" + last);
                 left.headSet(last, true).clear();

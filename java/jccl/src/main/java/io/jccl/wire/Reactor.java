@@ -75,7 +75,7 @@ public final class Reactor implements Closeable {
     private final LongSupplier clock;
     private final List<Ticker> tickers = new ArrayList<>();
     private final LongAdder sentBytes = new LongAdder();
-    private final Consumer<SelectionKey> serving = this::serve; // made once, so that a turn allocates nothing
+    private final Consumer<SelectionKey> serving = this::serve; // created once, so that a turn allocates nothing
     private final ServiceThread thread;
     private volatile boolean closing;
 
@@ -94,7 +94,7 @@ public final class Reactor implements Closeable {
             this.task = task;
         }
 
-        /** Ends the calls. Called on the reactor's thread. */
+        /** Ends the regular calls of the task. Called on the reactor's thread. */
         public void end() {
             tickers.remove(this);
         }
@@ -213,7 +213,7 @@ public final class Reactor implements Closeable {
         selector.wakeup();
     }
 
-    /** Counts bytes that were written to a channel. */
+    /** Adds to the number of bytes that were written to channels. */
     void countSent(long bytes) {
         sentBytes.add(bytes);
     }
@@ -268,7 +268,7 @@ public final class Reactor implements Closeable {
         if (again || waitNanos <= 0 && !tickers.isEmpty()) {
             selector.selectNow(serving);
         } else if (tickers.isEmpty()) {
-            selector.select(serving); // until a channel or a task is ready
+            selector.select(serving); // waits until a channel or a task is ready
         } else {
             selector.select(serving, Math.max(1, TimeUnit.NANOSECONDS.toMillis(waitNanos + 999_999)));
         }
@@ -305,7 +305,8 @@ public final class Reactor implements Closeable {
             if (e instanceof Error) {
                 repeated = e;
                 if (handler.mayRepeat()) {
-                    return; // the next turn calls it again, because it is ready or unfinished
+                    // the next turn calls the handler again, because its channel is ready or its data is unfinished
+                    return;
                 }
             }
             fail(handler, e);
@@ -324,7 +325,7 @@ public final class Reactor implements Closeable {
     private void tick() {
         long now = clock.getAsLong();
         for (int i = 0; i < tickers.size() && !closing; i++) {
-            Ticker ticker = tickers.get(i); // it may end itself when called
+            Ticker ticker = tickers.get(i); // the ticker's task may remove the ticker from the list
             if (now - ticker.due >= 0) {
                 long next = 0;
                 try {
@@ -351,7 +352,7 @@ public final class Reactor implements Closeable {
     public void tickSoon() {
         if (onThread()) {
             for (int i = 0; i < tickers.size(); i++) {
-                tickers.get(i).due = clock.getAsLong(); // at the end of this turn
+                tickers.get(i).due = clock.getAsLong(); // due now; the reactor calls tickers at the end of each turn
             }
         } else {
             execute(this::tickSoon);

@@ -66,7 +66,8 @@ public final class Server implements Closeable {
     private final boolean ownsReactor;
     private final Reactor.Ticker ticker;
     private final Set<UnauthenticatedPeer> unauthenticated = new LinkedHashSet<>(); // oldest first
-    private final SelectionKey accepting; // no interest while no slot is free, or in a pause
+    // its interest set is empty while the limit of unauthenticated peers is reached, and during a pause
+    private final SelectionKey accepting;
     private final Exhaustion exhaustion = new Exhaustion();
     private final UnauthenticatedPeerLog peerLog = new UnauthenticatedPeerLog(LOG::info);
     private final int port;
@@ -333,7 +334,8 @@ public final class Server implements Closeable {
             if (exhaustion.refused(now, port, cause)) {
                 service.onExhausted(exhaustion.why());
             }
-            // A peer that began the handshake just now would take a closed connection for a refusal.
+            // Peers that began the handshake just now stay connected: they would take a closed connection for a
+            // refusal.
             for (UnauthenticatedPeer peer : new ArrayList<>(unauthenticated)) {
                 if (now - peer.since >= MIN_HANDSHAKE_NANOS) {
                     peer.drop("accept failed: " + Causes.describe(cause));
@@ -396,7 +398,8 @@ public final class Server implements Closeable {
             try {
                 rankNonce = Handshake.nonceOf(expected.array(), generation());
             } finally {
-                write(greeting()); // also if version or generation differ, so that the peer can name ours
+                // sent even if the version or generation differs, so that the peer's message can name ours
+                write(greeting());
             }
             expected = ByteBuffer.allocate(Handshake.PROOF_BYTES);
         }
@@ -414,7 +417,7 @@ public final class Server implements Closeable {
             write(Handshake.serverProof(mine.secret(), mine.purpose(), rankNonce, serverNonce));
             unauthenticated.remove(this);
             resume();
-            new FrameLink(reactor, channel, proved.owner()); // takes over the selection key
+            new FrameLink(reactor, channel, proved.owner()); // the link takes over the selection key
         }
 
         /** Writes a few bytes, which always fit into an empty send buffer. */

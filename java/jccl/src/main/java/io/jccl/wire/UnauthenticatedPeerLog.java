@@ -4,8 +4,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Logs unauthenticated peers: at most one line a second, with the number of peers that it left out. For use by one
- * thread.
+ * Logs unauthenticated peers: at most one line a second, with the number of peers that were not logged since the
+ * previous line. For use by one thread.
  */
 public final class UnauthenticatedPeerLog {
 

@@ -158,7 +158,7 @@ public final class WireReader {
         return ranks;
     }
 
-    /** Returns another reader of the remaining bytes. */
+    /** Returns a separate reader of the remaining bytes, which stay unread in this one. */
     public WireReader copy() {
         return new WireReader(in);
     }
