@@ -172,8 +172,8 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
 
     /**
      * Returns the addresses at which processes that {@linkplain #join(UniqueId, Collection) join} find the ranks. The
-     * list has a text for each rank, in rank order: the addresses of the rank as {@code host:port,host:port}, best
-     * first. They can be used until this communicator is closed.
+     * list contains one text for each rank, in rank order: the addresses of the rank as {@code host:port,host:port},
+     * best first. They can be used until this communicator is closed.
      */
     List<String> memberAddresses();
 

@@ -229,8 +229,8 @@ public final class CommunicatorConfig {
         }
 
         /**
-         * Gives this rank a GPU, by the number of the GPU in this process. Operations of the rank can then use device
-         * memory. Either all ranks of a communicator have a GPU, or none has. Several ranks can share a GPU.
+         * Assigns a GPU to this rank, by the number of the GPU in this process. Operations of the rank can then use
+         * device memory. Either all ranks of a communicator have a GPU, or none has. Several ranks can share a GPU.
          */
         public Builder device(int device) {
             this.device = device;

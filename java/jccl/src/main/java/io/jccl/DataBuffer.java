@@ -53,7 +53,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     private final long count;
     private final long address; // 0 for heap memory
     private final boolean readOnly;
-    private final @Nullable Object owner; // keeps the memory reachable; for heap memory the NIO buffer itself
+    private final @Nullable Object owner; // object that keeps the memory reachable; for heap memory, the NIO buffer
     private final @Nullable MemoryLife life; // null if the memory cannot be freed while the owner is reachable
 
     private DataBuffer(

@@ -36,7 +36,7 @@ interface MemoryLife {
     }
 
     /**
-     * Executes an operation while the lifetime of the memory cannot end.
+     * Executes an operation, and prevents the end of the memory's lifetime meanwhile.
      *
      * @throws IllegalStateException if the lifetime has ended before
      */

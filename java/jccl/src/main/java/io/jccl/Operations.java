@@ -195,7 +195,8 @@ public interface Operations<R> {
     }
 
     /**
-     * Returns the offsets of consecutive blocks with these sizes. The operation itself refuses null and wrong sizes.
+     * Returns the offsets of consecutive blocks with these sizes. Checks nothing: the operation itself refuses null and
+     * wrong sizes.
      */
     private static long[] offsets(long[] counts) {
         long[] offsets = new long[counts == null ? 0 : counts.length];

@@ -4,11 +4,11 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one rank did at one sequence number: a row of the table that an exception shows.
+ * The call of one rank at one sequence number: a row of the table that an exception shows.
  *
  * @param rank the rank
  * @param sequence the sequence number of the operation on the communicator, from 1
- * @param state how far the rank has come; the fields below have no meaning if it is {@link State#ABSENT}
+ * @param state how far the rank has come; the components below have no meaning if it is {@link State#ABSENT}
  * @param collective the operation that the rank entered, or null
  * @param type the element type, or null if the collective has none
  * @param op the reduction, or null if the collective has none or it is user-defined

@@ -16,9 +16,10 @@ import java.util.List;
 import java.util.zip.CRC32;
 
 /**
- * The addresses of the rendezvous server and the secret with which the ranks of one communicator find each other. Every
- * connection proves the secret. One rank makes the id with {@link #create()}; the application sends it to the other
- * ranks, as bytes or as text. Whoever has the id can join the communicator, so treat it like a password.
+ * The addresses of the rendezvous server and the secret with which the ranks of one communicator find each other. On
+ * every connection, both ends prove that they know the secret. One rank makes the id with {@link #create()}; the
+ * application sends it to the other ranks, as bytes or as text. Whoever has the id can join the communicator, so treat
+ * it like a password.
  *
  * <p>Layout of {@link #toBytes()}, at most {@value #MAX_BYTES} bytes:
  *

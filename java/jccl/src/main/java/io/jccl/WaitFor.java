@@ -2,7 +2,7 @@ package io.jccl;
 
 import java.util.Locale;
 
-/** What a channel of a rank waits for. */
+/** The event that a channel of a rank waits for. */
 public enum WaitFor {
     /** Credit to send the next chunk to a peer. */
     CREDIT("credit to send to peer="),

@@ -37,8 +37,8 @@ public final class Codecs {
     }
 
     /**
-     * Writes a status. The rank is written as its difference from {@code before}, and all other ranks as differences
-     * from this rank. So ranks that do the same have rows with the same bytes.
+     * Writes a status. Writes the status's rank as its difference from {@code before}, and all other ranks in the
+     * status as their differences from the status's rank. So ranks that do the same have rows with the same bytes.
      */
     private static void write(WireWriter out, RankStatus status, int before) {
         int rank = status.rank();
@@ -89,7 +89,7 @@ public final class Codecs {
         return new RankStatus(rank, state, lastEntered, operation, waits, Trail.read(in), in.text(MAX_NETWORK));
     }
 
-    /** Reads a rank that was written as its difference from another. */
+    /** Reads a rank that was written as its difference from the rank {@code from}. */
     private static int readRank(WireReader in, String name, int from, int min, int size) {
         return from + in.i32In(name + " from " + from, min - from, size - 1 - from);
     }
@@ -136,13 +136,13 @@ public final class Codecs {
         return out.toBytes();
     }
 
-    /** Returns the bytes before the text of a failure of kind ABORTED that no rank has reported. */
+    /** Returns the encoded part before the text of a failure whose kind is ABORTED and which no rank has reported. */
     static byte[] abortedBeforeText() {
         return head(FailureReport.gone(FailureReport.Kind.ABORTED, Set.of(), 0, ""))
                 .toBytes();
     }
 
-    /** Returns the bytes after the text of a failure without rows. */
+    /** Returns the encoded part after the text of a failure without rows. */
     static byte[] noRows() {
         return new WireWriter().i32(0).toBytes();
     }

@@ -19,7 +19,10 @@ public final class Control implements ControlNetwork {
 
     private static final Logger LOG = LoggerFactory.getLogger(Control.class);
 
-    /** This rank's connection to the coordinator. It learns the agreed failure before the listener does. */
+    /**
+     * This rank's connection to the coordinator. {@link Control} passes the agreed failure to this connection before it
+     * calls the listener.
+     */
     interface Output {
 
         void send(FrameType type, WireWriter content);
@@ -36,7 +39,8 @@ public final class Control implements ControlNetwork {
     private StatusSource source = StatusSource.NOTHING;
     private FailureListener listener;
     private FailureReport agreed;
-    private boolean untold; // true if an error of the JVM kept the agreed failure from the output or the listener
+    // true if an error of the JVM prevented the output or the listener from learning the agreed failure
+    private boolean untold;
     private boolean coordinatorLeft;
     private LastEntered coordinatorLastEntered = LastEntered.NOTHING;
 
@@ -66,7 +70,7 @@ public final class Control implements ControlNetwork {
         output.breakDown(error);
     }
 
-    /** Ends the waits inside operations. Allocates nothing. */
+    /** Makes threads stop waiting inside operations. Allocates nothing. */
     void stopOperations() {
         FailureListener stopped;
         synchronized (this) {
@@ -188,7 +192,7 @@ public final class Control implements ControlNetwork {
         }
     }
 
-    /** Returns true if this rank is still at a position. Allocates nothing. */
+    /** Returns true if this rank has entered no operation since a position. Allocates nothing. */
     boolean isAt(Position position) {
         StatusSource asked;
         synchronized (this) {
@@ -197,7 +201,7 @@ public final class Control implements ControlNetwork {
         return position.isOf(asked);
     }
 
-    /** Returns how far this rank has come. */
+    /** Returns this rank's progress. */
     public Position position() {
         StatusSource asked;
         synchronized (this) {

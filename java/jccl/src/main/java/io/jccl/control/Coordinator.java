@@ -51,8 +51,8 @@ final class Coordinator {
     static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /**
-     * The time that a mismatch waits for ranks that have not entered the operation. Their calls show which ranks
-     * differ.
+     * The time for which the report of a mismatch waits for ranks that have not entered the operation. The calls of
+     * these ranks show which of the other ranks differ.
      */
     static final long ENTER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -65,11 +65,12 @@ final class Coordinator {
         final long since;
         ReportKind kind;
         int reporter;
-        long waitedMillis; // 0 if it is not known
+        long waitedMillis; // 0 if the time is not known
         String text;
         boolean again;
-        boolean traced; // true if a mismatch found by another inquiry led to this one
-        long askAgainAt; // because ranks had not entered the operation; 0 if not planned
+        boolean traced; // true if an inquiry about another operation found the mismatch that led to this inquiry
+        // time at which this inquiry is repeated, because ranks had not entered the operation; 0 if not planned
+        long askAgainAt;
         final SortedMap<Integer, RankStatus> answers = new TreeMap<>();
         final SortedSet<Integer> awaited = new TreeSet<>();
 
@@ -96,13 +97,14 @@ final class Coordinator {
     private final long heartbeatNanos;
     private final Output output;
     private final long[] heardAt;
-    private final SortedMap<Integer, LastEntered> departed = new TreeMap<>(); // by rank: its last operation
-    private final SortedMap<Integer, String> dead = new TreeMap<>(); // by rank: the reason
+    // by rank: its last entered operations when it left
+    private final SortedMap<Integer, LastEntered> departed = new TreeMap<>();
+    private final SortedMap<Integer, String> dead = new TreeMap<>(); // by rank: the reason why it counts as dead
     private final Positions positions;
     private final Map<Long, Inquiry> inquiries = new LinkedHashMap<>(); // by sequence number
     private long deadSince;
     private long lastTick;
-    private long silentDue; // until this time no rank can have been silent for too long
+    private long silentDue; // before this time no rank can have been silent for the heartbeat time-out
     private long nextInquiry = 1;
     private FailureReport agreed;
 
@@ -156,7 +158,7 @@ final class Coordinator {
         return positions.of(rank);
     }
 
-    /** Notes the position of a rank. Starts an inquiry if it contradicts the position of another rank. */
+    /** Notes the position of a rank. Starts an inquiry if the position contradicts that of another rank. */
     void at(int rank, Position position, long now) {
         long difference = positions.note(rank, position);
         if (difference != 0) {
@@ -177,7 +179,7 @@ final class Coordinator {
 
     private void letGo(long now) {
         if (!positions.isAnyLeaving() || mismatched()) {
-            return; // so that leaving ranks receive the failure too
+            return; // ranks that leave must receive the coming failure, too
         }
         for (int rank : positions.takeLeavers(now, agreed != null)) {
             fin(rank, positions.of(rank).lastEntered(), now);
@@ -242,7 +244,8 @@ final class Coordinator {
             running.waitedMillis = waitedMillis;
             running.text = text;
         } else if (running.answers.containsKey(rank)) {
-            running.again = true; // the rank answered before it saw what it reports now
+            // the rank answered before it noticed the problem that it reports now, so the inquiry is repeated
+            running.again = true;
         }
     }
 
@@ -349,8 +352,8 @@ final class Coordinator {
     }
 
     /**
-     * Inquires about the first operation in which the ranks differ, so that the failure names it instead of the
-     * operation that was asked about.
+     * Starts an inquiry about the first operation in which the ranks differ, so that the failure names that operation
+     * instead of the one that the inquiry {@code from} is about.
      */
     private void trace(Inquiry from, long sequence, long now) {
         Inquiry running = inquiries.get(sequence);
@@ -365,8 +368,8 @@ final class Coordinator {
     }
 
     /**
-     * Returns true if ranks that have not entered an operation may do so soon. Their calls show which of the others
-     * differ.
+     * Returns true if ranks that have not entered an operation may enter it soon. Their calls then show which of the
+     * other ranks differ.
      */
     private static boolean mayStillEnter(List<RankStatus> rows, Inquiry inquiry, long now) {
         return now - inquiry.since < ENTER_NANOS
@@ -374,7 +377,10 @@ final class Coordinator {
                         .anyMatch(row -> row.state() == RankStatus.State.ANSWERED && row.missed(inquiry.sequence));
     }
 
-    /** Returns a text that names the missing ranks, if the reporter waits in this operation; else empty. */
+    /**
+     * Returns a text that names the missing ranks, if the rank that reported the problem waits in this operation; else
+     * empty.
+     */
     private Optional<String> lateness(Inquiry inquiry, SortedSet<Integer> missing) {
         RankStatus reporter = inquiry.answers.get(inquiry.reporter);
         Optional<RankOperation> waiting = Optional.ofNullable(reporter)
@@ -423,7 +429,7 @@ final class Coordinator {
         }
         if (gap > heartbeatNanos / 2) {
             for (int rank = 0; rank < size; rank++) {
-                heardAt[rank] += gap; // this process stood still, not the ranks
+                heardAt[rank] += gap; // this process itself was stopped, so the silence of the ranks proves nothing
             }
         }
         loseTheSilent(now);
@@ -451,8 +457,8 @@ final class Coordinator {
     }
 
     /**
-     * Treats ranks as lost that have been silent for the heartbeat time-out. A tick comes with every frame, so a look
-     * at every rank in every tick would cost time in proportion to the square of the number of ranks.
+     * Treats ranks as lost that have been silent for the heartbeat time-out. A tick follows every frame, so checking
+     * every rank in every tick would cost time in proportion to the square of the number of ranks.
      */
     private void loseTheSilent(long now) {
         if (now - silentDue < 0) {
@@ -476,8 +482,8 @@ final class Coordinator {
 
     /**
      * Returns the time at which the deaths so far are reported. Heartbeats of different ranks stop at different times.
-     * So if silence is the only evidence, ranks that have been silent for half the time-out get the rest of it, to be
-     * in the same report.
+     * So if silence is the only evidence, the report waits for ranks that have been silent for half the time-out, until
+     * their time-out is over. Then one report names all of them.
      */
     private long deathsDue(long now) {
         long due = deadSince + GATHER_DEATHS_NANOS;
@@ -506,7 +512,7 @@ final class Coordinator {
         if (!dead.isEmpty()) {
             next = Math.min(next, deathsDue(now) - now);
         }
-        if (!inquiries.isEmpty()) { // the iterator of a loop would allocate
+        if (!inquiries.isEmpty()) { // avoids the iterator of the loop, which would allocate
             for (Inquiry inquiry : inquiries.values()) {
                 long due = inquiry.askAgainAt != 0 ? inquiry.askAgainAt : inquiry.since + queryNanos;
                 next = Math.min(next, due - now);

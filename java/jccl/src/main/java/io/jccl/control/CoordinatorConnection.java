@@ -37,14 +37,14 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorConnection.class);
 
     /**
-     * Time limit for the answer to a FIN. The other ranks have one second to come as far as this rank, and one to
-     * report what they called.
+     * Time limit for the answer to a FIN. Before the answer, the other ranks have one second to enter the operations
+     * that this rank has entered, and one second to report their calls.
      */
     private static final long FIN_MILLIS = 3000;
 
     /**
-     * Divisor of the heartbeat time-out: after this part of it, a rank asks the coordinator for an answer that other
-     * ranks should have passed on.
+     * The heartbeat time-out divided by this number is the time after which a rank asks the coordinator for an answer
+     * that other ranks should have passed on.
      */
     private static final int BYPASS = 20;
 
@@ -66,8 +66,9 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     private final ErrorFrame breakDownReport;
     private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Position.BYTES);
     private Position sent = Position.START; // the position in the last heartbeat
-    private boolean isSettled; // true if two heartbeats had this position; in the first, fingerprints may be incomplete
-    private volatile long heardAt; // when the last frame came; written by the reactor's thread
+    // true if two heartbeats had the position {@code sent}; in the first, fingerprints may be incomplete
+    private boolean isSettled;
+    private volatile long heardAt; // time at which the last frame arrived; written by the reactor's thread
     private long lastHeartbeat;
     private long lastRelayed; // the number of the last answer that this rank passed on
     private volatile boolean closing;
@@ -98,7 +99,8 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
         CoordinatorConnection[] made = new CoordinatorConnection[1];
         try {
             if (shared == null) {
-                reactor.start(); // first: after all have met, rank 0 cannot report that a thread failed to start
+                // starts before all ranks have met: afterwards, rank 0 could not report that its thread failed to start
+                reactor.start();
             }
             RankRegistration.Hello relaying = hello.with(relay.listen(local, options));
             Connector connector = new Connector(
@@ -194,7 +196,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
         reactor.onBreakDown(this::brokenDown);
     }
 
-    /** Connects this rank to the rank that passes it the answers of gathers. Blocks. */
+    /** Connects this rank to the rank from which it receives the answers of gathers. Blocks. */
     public void joinRelays(RankRegistration.Hello hello, long deadline) {
         relay.connect(hello, above, this, deadline);
     }
@@ -230,7 +232,8 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
             }
             sent.write(heartbeat.clear().position(FrameType.HEADER_BYTES));
         } catch (OutOfMemoryError e) {
-            // The frame keeps the position of the previous heartbeat, and still proves that this rank lives.
+            // The frame still contains the position of the previous heartbeat. It nevertheless proves that this rank
+            // lives.
         }
         heartbeat.clear();
         if (!link.sendShort(heartbeat)) {
@@ -258,7 +261,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
         outOfBand.fail(() -> new JcclException(text, error));
     }
 
-    /** Returns a copy of a frame that can be queued. */
+    /** Returns a copy of a frame. The copy can be queued while the original is reused. */
     private static ByteBuffer copy(ByteBuffer frame) {
         return ByteBuffer.allocate(frame.remaining()).put(frame).flip();
     }
@@ -325,7 +328,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     private long tick(long now) {
         long gap = standstill.tick(now);
         if (gap > timeoutNanos / 2) {
-            heardAt = heardAt + gap; // this process stood still, not the coordinator
+            heardAt = heardAt + gap; // this process itself was stopped, so the coordinator's silence proves nothing
         }
         if (now - lastHeartbeat >= intervalNanos) {
             lastHeartbeat = now;

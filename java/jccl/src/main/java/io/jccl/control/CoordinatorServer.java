@@ -39,8 +39,8 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorServer.class);
 
     /**
-     * Time limit for a task on the coordinator's thread. A thread that gets no CPU for a while stays below it; only a
-     * thread that an error or a fault has stopped takes longer.
+     * Time limit for a task on the coordinator's thread. Even a thread that gets no CPU for a while finishes in time;
+     * only a thread that an error or a fault has stopped takes longer.
      */
     private static final long TASK_MILLIS = 1000;
 
@@ -57,7 +57,8 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     private final PendingGathers gathers;
     private final GatherAnswers answers;
     private final CountDownLatch everybodyLeft = new CountDownLatch(1);
-    private final CountDownLatch allNotified = new CountDownLatch(1); // of the reason why there will be no group
+    // counted down when all ranks were sent the reason why there will be no group
+    private final CountDownLatch allNotified = new CountDownLatch(1);
     private final ByteBuffer ask = FrameLink.encode(FrameType.ASK, new byte[0]);
     private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Long.BYTES)
             .putInt(Long.BYTES)
@@ -70,7 +71,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     private RankLinks links; // null until all ranks are here
     private FrameLink rendezvous; // rank 0's connection to the rendezvous server, during initialisation
     private Coordinator coordinator;
-    private boolean brokenDown; // true if the coordinator must not be called any more
+    private boolean brokenDown; // true after a breakdown, when the coordinator must not be called any more
     private long lastHeartbeat;
     private boolean lingers; // true if the server closes at endNanos
     private volatile boolean failed; // true if the ranks were sent an agreed failure
@@ -140,7 +141,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     /** Handles a frame after a breakdown, when ranks can only leave. */
     private void letLeave(FrameLink link, FrameType type, int rank) {
         if (type == FrameType.FIN) {
-            links.remove(rank); // first: the calls below may throw, and are not repeated
+            links.remove(rank); // removed first, because the calls below may throw and are not repeated
             link.send(FrameLink.encode(FrameType.FIN_ACK, new byte[0]));
             link.closeWhenSent();
             endIfAllLeft();
@@ -211,7 +212,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
                     leaveRendezvous();
                 }
             } catch (IOException e) {
-                // The connection was only needed to learn of ranks that leave.
+                // This failure is harmless: the connection was only needed to learn of ranks that leave.
                 LOG.debug("the rendezvous server is gone: {}", e.toString());
             }
         });
@@ -256,7 +257,8 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     public void refuse(String why) {
         execute(() -> {
             if (coordinator == null) {
-                server.releaseSpareDescriptor(); // frees a descriptor to accept them, if none is left
+                // frees a descriptor with which later ranks can be accepted, if no other is free
+                server.releaseSpareDescriptor();
                 registration.fail(RankRegistration.Cause.REFUSED, List.of(), why);
                 countDownIfAllNotified();
             }
@@ -270,8 +272,8 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     /**
-     * Waits until all other ranks have come and were sent the reason given to {@link #refuse}. Returns false if the
-     * time is over.
+     * Waits until all other ranks have come and were sent the reason given to {@link #refuse}. Returns false if they
+     * were not in time.
      */
     public boolean awaitAllNotified(long millis) {
         return await(allNotified, millis);
@@ -331,7 +333,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     /** Fails the communicator if a gather waits for a rank that has left: the gather would wait for ever. */
     private void checkNeeded() {
         if (coordinator.departed().isEmpty()) {
-            return; // almost always; this runs for every part of every gather
+            return; // the usual case, which must be fast: this method runs for every part of every gather
         }
         SortedSet<Integer> gone = new TreeSet<>(gathers.awaited());
         gone.retainAll(coordinator.departed().keySet());
@@ -406,7 +408,8 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         }
         long now = clock.getAsLong();
         long millis = standstill.millis(now);
-        if (millis > 0) { // this process stood still, so the rank did not fail but gave rank 0 up
+        // this process was stopped for so long that the rank gave up rank 0; the rank itself did not fail
+        if (millis > 0) {
             coordinator.report(0, ReportKind.GAVE_UP, 0, Standstill.text(0, millis), now);
         }
         coordinator.lost(rank, why, now);

@@ -10,8 +10,8 @@ public interface FailureListener {
     void onFailure(FailureReport report);
 
     /**
-     * Ends the waits inside operations, because this rank cannot take part any more. {@link #onFailure} or
-     * {@link #onBreakDown} follows with the reason when there is memory. Must allocate nothing.
+     * Makes threads stop waiting inside operations, because this rank cannot take part in them any more. {@link
+     * #onFailure} or {@link #onBreakDown} follows with the reason when there is memory. Must allocate nothing.
      */
     default void stopOperations() {}
 

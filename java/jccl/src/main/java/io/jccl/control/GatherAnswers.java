@@ -10,23 +10,23 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Decides how the coordinator answers gathers. A short answer goes to every rank. A long one goes to rank 0 and the
- * first ranks of the tree of {@link Relay}s, which pass it on. So the number of long answers that the coordinator sends
- * does not depend on the number of ranks. Keeps the last answer for ranks that it has not reached because a rank above
- * them is slow. For use by one thread.
+ * Decides how the coordinator answers gathers. A short answer goes to every rank. A long answer goes to rank 0 and the
+ * first ranks of the tree of {@link Relay}s, which pass the answer on. So the number of long answers that the
+ * coordinator sends does not depend on the number of ranks. Keeps the last answer for ranks that it has not reached
+ * because a rank above them is slow. For use by one thread.
  */
 final class GatherAnswers {
 
     /**
-     * The maximum length of a short answer in bytes. Short answers to all ranks are together about as long as one
-     * answer that grows with the number of ranks.
+     * The maximum length of a short answer in bytes. Sending n ranks a short answer each then takes about as many bytes
+     * as sending one long answer, whose length is proportional to n.
      */
     private static final int SHORT_BYTES = 256;
 
     private final int size;
-    private final Set<Integer> unrelayed = new HashSet<>(); // by rank: number of requests for the last answer
-    private final Map<Integer, Integer> asked = new HashMap<>(); // by rank: its requests for the last answer
-    private long number; // of the gather that was answered last
+    private final Set<Integer> unrelayed = new HashSet<>(); // ranks without a connection to the rank above
+    private final Map<Integer, Integer> asked = new HashMap<>(); // by rank: number of its requests for the last answer
+    private long number; // number of the gather that was answered last
     private boolean relayed;
     private ByteBuffer frame;
 

@@ -48,9 +48,9 @@ public final class OutOfBandChannel implements OutOfBand {
     // The fields below are guarded by this.
     private final Map<MessageKey, Deque<byte[]>> messages = new HashMap<>();
     private long number;
-    private boolean answered = true; // true if the last gather has its answer
+    private boolean answered = true; // true if the answer of the last gather has come
     private long sentNumber; // the gather whose answer the coordinator is known to have sent
-    private long sentAt; // when this rank learned that, or last asked for the answer
+    private long sentAt; // time at which this rank learned that, or at which it last asked for the answer
     private WireReader gathered;
     private SortedSet<Integer> missing;
     private Supplier<JcclException> failure;
@@ -225,8 +225,8 @@ public final class OutOfBandChannel implements OutOfBand {
     }
 
     /**
-     * Notes that the coordinator has sent an answer that other ranks pass on. Asks the coordinator for it if they take
-     * long.
+     * Notes that the coordinator has sent an answer that other ranks pass on. If these ranks take too long, asks the
+     * coordinator for the answer.
      */
     synchronized void onSent(long ofNumber, long now) {
         if (ofNumber != number || answered) {

@@ -6,8 +6,8 @@ import io.jccl.wire.WireWriter;
 import java.nio.ByteBuffer;
 
 /**
- * The progress of a rank, with fingerprints of its operations so far: ranks that entered the same operations have the
- * same fingerprints.
+ * The progress of a rank, with fingerprints of its operations so far. Ranks that have called the same operations have
+ * the same fingerprints.
  *
  * @param lastEntered the last operations that the rank entered
  * @param host the fingerprint of its operations on host memory; 0 if it is not known
@@ -21,7 +21,7 @@ public record Position(LastEntered lastEntered, long host, long device) {
     /** The position of a rank that has entered nothing. */
     static final Position START = new Position(LastEntered.NOTHING, 0, 0);
 
-    /** Returns true if a source is still at this position. Allocates nothing. */
+    /** Returns true if the last entered operations of a status source are those of this position. Allocates nothing. */
     boolean isOf(StatusSource source) {
         return source.hasEntered(lastEntered.host(), lastEntered.device());
     }
@@ -43,7 +43,9 @@ public record Position(LastEntered lastEntered, long host, long device) {
         return lastEntered.hasReached(other.lastEntered);
     }
 
-    /** Returns what is known of the sequence to which an operation belongs. */
+    /**
+     * Returns the trail of the sequence to which an operation belongs. The trail contains only the last fingerprint.
+     */
     Trail trail(long sequence) {
         return new Trail(LastEntered.plain(lastEntered.of(sequence)), LastEntered.isOnDevice(sequence) ? device : host);
     }

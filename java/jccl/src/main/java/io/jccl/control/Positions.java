@@ -12,18 +12,20 @@ import java.util.stream.IntStream;
 
 /**
  * The last known position of each rank, and the ranks that wait to leave. A rank that has sent its FIN may leave when
- * all others have come as far, so that its operations have been compared, or after a time limit. Most ranks are at the
- * same position, so questions about all ranks are answered by a look at each position. For use by one thread.
+ * all others have entered the same operations, so that its calls have been compared, or after a time limit. Most ranks
+ * are at the same position, so this class answers questions about all ranks by checking each distinct position. For use
+ * by one thread.
  */
 final class Positions {
 
     private final long leaveNanos;
     private final Position[] known;
     private final boolean[] gone;
-    private final Map<Position, Integer> ranksAt = new HashMap<>(); // number of ranks, including those that are gone
+    // by position: number of ranks at it, including those that are gone
+    private final Map<Position, Integer> ranksAt = new HashMap<>();
     private final Map<Position, Integer> hereAt = new HashMap<>();
     private final Map<Integer, Long> leavingSince = new LinkedHashMap<>(); // longest wait first
-    private final List<Integer> unchecked = new ArrayList<>(); // leaving ranks that came since the last check
+    private final List<Integer> unchecked = new ArrayList<>(); // ranks that have asked to leave since the last check
     private LastEntered checked = LastEntered.NOTHING; // the operations that all ranks had entered at that check
     private Position asked = Position.START;
 
@@ -116,7 +118,7 @@ final class Positions {
     }
 
     /**
-     * Removes and returns the ranks that may leave now: those that all others have reached, and those whose time limit
+     * Removes and returns the ranks that may leave now: ranks that no other rank is behind, and ranks whose time limit
      * has passed. If {@code all} is true, all leaving ranks may leave.
      */
     List<Integer> takeLeavers(long now, boolean all) {

@@ -10,7 +10,7 @@ import java.util.List;
 final class RankLinks {
 
     private final FrameLink[] links; // null for a rank that is gone
-    private int here; // the number of ranks that are not gone
+    private int here; // number of ranks that are not gone
 
     /** Takes the connections of all ranks, in their order. */
     RankLinks(List<FrameLink> all) {

@@ -30,9 +30,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A rank's place in the tree through which long answers of gathers reach all ranks: the rank above passes them to this
- * one, and this one to the ranks below. Only these answers use the tree. So the tree does not delay the detection of
- * failures, and the coordinator can serve a rank that loses its place. Runs on the reactor of the rank's connection to
- * the coordinator.
+ * rank, and this rank passes them to the ranks below. Only these answers use the tree. So the tree does not delay the
+ * detection of failures, and the coordinator can serve a rank that loses its place. Runs on the reactor of the rank's
+ * connection to the coordinator.
  */
 public final class Relay implements Server.Service {
 
@@ -42,7 +42,7 @@ public final class Relay implements Server.Service {
         /** Receives the answer of a gather. */
         void gathered(WireReader body);
 
-        /** Called when the rank above sends no more answers. */
+        /** Called when the connection to the rank above cannot be made or is lost: no more answers come from there. */
         void unrelayed();
     }
 

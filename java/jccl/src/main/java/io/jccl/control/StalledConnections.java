@@ -24,13 +24,16 @@ final class StalledConnections {
 
     private static final String ESTABLISHED = "01";
     private static final String RETRANSMITS = "01"; // code of the retransmission timer
-    private static final int MIN_REPETITIONS = 3; // a lost packet is sent again only once or twice
-    private static final int MIN_BYTES = 500; // full-sized packets of any path are longer
-    private static final int MAX_LINES = 50_000; // takes a tenth of a second on a host with many connections
-    private static final long MAX_AGE_NANOS = 500_000_000; // many ranks of a process are asked at once
+    private static final int MIN_REPETITIONS = 3; // more than for a lost packet, which is sent again only once or twice
+    private static final int MIN_BYTES = 500; // full-sized packets are longer than this on any path
+    // limits the time on a host with many connections to about a tenth of a second
+    private static final int MAX_LINES = 50_000;
+    // the result is reused, because many ranks of a process are asked at once
+    private static final long MAX_AGE_NANOS = 500_000_000;
     private static final HexFormat HEX = HexFormat.of();
 
-    private static String found; // null before the first look; guarded by the class, like foundNanos
+    // the last result; null before the first search; guarded by the lock of the class, like foundNanos
+    private static String found;
     private static long foundNanos;
 
     private record Stalled(String remote, long bytes, long repetitions) {}

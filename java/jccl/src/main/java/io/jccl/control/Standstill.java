@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class Standstill {
 
-    /** A connection lost within this time after a standstill was lost because of it. */
+    /** A connection that is lost within this time after a standstill counts as lost because of the standstill. */
     private static final long RECENT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final long limitNanos;

@@ -13,7 +13,8 @@ import java.util.List;
  * before it. So the fingerprints of two ranks differ from the first operation on that they called differently.
  *
  * @param last the number of the last operation in its own sequence
- * @param fingerprints the fingerprints of the operations up to the last, in their order; 0 for one that is not known
+ * @param fingerprints the fingerprints of the operations up to the last, in their order; 0 for a fingerprint that is
+ *     not known
  */
 public record Trail(long last, List<Long> fingerprints) {
 

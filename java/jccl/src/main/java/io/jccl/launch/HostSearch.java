@@ -64,8 +64,8 @@ final class HostSearch implements Connector.Target {
     }
 
     /**
-     * Returns the reason why this rank may not find rank 0: the names of rank 0's host resolve to this host. Returns an
-     * empty text otherwise.
+     * Returns the reason why this rank may not find rank 0: all known addresses of rank 0's host are loopback addresses
+     * of this host. Returns an empty text otherwise.
      */
     String explanation() {
         List<InetAddress> known =

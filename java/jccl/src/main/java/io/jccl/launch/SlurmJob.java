@@ -56,8 +56,8 @@ final class SlurmJob {
     }
 
     /**
-     * Returns the number of the step; empty outside a step. If {@code mpirun} started the processes of a job, at most
-     * those on its own host see this number.
+     * Returns the number of the step; empty if no variable contains one. If {@code mpirun} started the processes of a
+     * job, only those on its own host may see a number.
      */
     Optional<String> step() {
         return first(STEP_IDS);

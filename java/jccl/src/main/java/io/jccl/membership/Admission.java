@@ -21,12 +21,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes in processes that join a communicator while its remaining ranks reform it.
+ * Admits processes that join a communicator while its remaining ranks reform it.
  *
  * <p>A process proves the job's key at the reserved port of any rank. A rank that does not lead answers with the
- * address of the leader. The leader keeps as many processes waiting as there are places. When all ranks and all these
- * processes have come, the processes get the last ranks, in the order that they prefer and then in the order of their
- * arrival. A process that leaves earlier frees its place. Used only by the server's thread.
+ * address of the leader. The leader lets as many processes wait as the new communicator has ranks for them. When all
+ * ranks and all these processes have come, the processes get the last ranks, in the order that they prefer and then in
+ * the order of their arrival. If a process leaves before that, another can take its place. Used only by the server's
+ * thread.
  */
 final class Admission implements Server.Service, RankRegistration.Joiners {
 
@@ -41,15 +42,15 @@ final class Admission implements Server.Service, RankRegistration.Joiners {
     private RendezvousServer rendezvous;
     private Server server;
     private byte[] secret;
-    private Server atMemberPort; // null if there is no member port, or while its port is in use
+    private Server atMemberPort; // null if there is no member port, or while another communicator uses it
     private boolean warned;
-    private String closed; // the reason why no more processes are taken in; null while they are
+    private String closed; // the reason why no more processes can join; null while they can
 
     Admission(RemainingRanks remaining) {
         this.remaining = remaining;
     }
 
-    /** Makes the ranks' server accept processes that join, too. Called before that server starts. */
+    /** Makes the server at which ranks register accept processes that join, too. Called before that server starts. */
     void open(Server ofRanksToo, RankRegistration ofServer, byte[] ofRendezvous, RendezvousServer ofRanks) {
         server = ofRanksToo;
         registration = ofServer;
@@ -173,7 +174,7 @@ final class Admission implements Server.Service, RankRegistration.Joiners {
         return ReformRendezvous.TICK_NANOS;
     }
 
-    /** Sends away the processes that wait and those that come later. A second call does nothing. */
+    /** Refuses the processes that wait and those that come later. A second call does nothing. */
     void close(String why) {
         if (closed == null) {
             closed = why;

@@ -64,8 +64,8 @@ public final class Bootstrap implements AutoCloseable {
     private final CoordinatorServer coordinator;
     private final AtomicBoolean closed = new AtomicBoolean();
     private Succession succession = new Succession(); // replaced before another thread can see this object
-    private Bootstrap parent; // the previous group, until this one is confirmed; else null
-    private ReservedPort reserved; // opened at first use, null before; guarded by this
+    private Bootstrap parent; // the previous group until this group is confirmed; null afterwards, or if there is none
+    private ReservedPort reserved; // null until it is first used; guarded by this
 
     Bootstrap(
             int rank,
@@ -131,8 +131,8 @@ public final class Bootstrap implements AutoCloseable {
      * Joins the group that a launcher has started.
      *
      * @param launch the launcher's settings for this process, see {@link LauncherEnvironment}
-     * @param generation the number of groups that this process has already joined with this environment, the same on
-     *     all ranks; distinguishes these groups
+     * @param generation the number of groups that this process has already joined with this environment; the same on
+     *     all ranks. This number distinguishes these groups
      * @throws BootstrapException if this rank is refused; the message says why
      * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ranks
      */
@@ -142,7 +142,7 @@ public final class Bootstrap implements AutoCloseable {
                     options.version(), launch.rank(), launch.size(), NO_OLD_RANK, "", new byte[0]);
             byte[] key = launch.rendezvous() instanceof Launch.Address address
                     ? SessionKeys.jobKey(address.secret().key())
-                    : null; // derived from the secret in the file
+                    : null; // null: Entry derives the key from the secret in the file
             try {
                 return Entry.join(rendezvous, key, hello, true, Connector.IfRefused.NOT_OPEN_YET, options, null);
             } catch (CommunicationTimeoutException e) {
@@ -151,7 +151,7 @@ public final class Bootstrap implements AutoCloseable {
                         ? e
                         : new CommunicationTimeoutException(e.getMessage() + "\n" + why, e.missingRanks(), e);
             } catch (InterruptedCommunicationException e) {
-                throw e; // Entry has already reported it to the other ranks
+                throw e; // Entry has already reported the interrupt to the other ranks
             } catch (RuntimeException | Error e) {
                 rendezvous.refuse("rank 0 gave up: " + Causes.describe(e));
                 throw e;
@@ -160,7 +160,8 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * Joins the group of the remaining ranks. The server may be that of an earlier attempt, which is about to close.
+     * Joins the group of the remaining ranks. The server at the address may still be that of an earlier attempt, which
+     * is about to close.
      */
     static Bootstrap join(
             Connector.ServerAddress server, RemainingRanks remaining, byte[] jobKey, BootstrapOptions options) {
@@ -169,10 +170,10 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * Joins a group whose ranks await processes, see {@link #reform}. Waits until they do, at most for the
-     * initialisation time-out.
+     * Joins a group while its ranks reform it and await processes, see {@link #reform}. Waits until the ranks do so, at
+     * most for the initialisation time-out.
      *
-     * @param members where to look for ranks of the group
+     * @param members the addresses at which the process looks for ranks of the group
      * @param order this process's preferred place among the processes that join; the lowest comes first
      * @param progress receives the results of the attempts so far, repeatedly, on this thread
      * @throws BootstrapException if this process is refused; the message says why
@@ -240,7 +241,10 @@ public final class Bootstrap implements AutoCloseable {
         return SessionKeys.name(sessionId());
     }
 
-    /** Returns the address of this host from which this rank reached rank 0. Other connections should prefer it. */
+    /**
+     * Returns the address of this host from which this rank reached rank 0. Other connections should prefer this
+     * address.
+     */
     public InetAddress localAddress() {
         return client.localAddress();
     }

@@ -8,8 +8,8 @@ import java.util.List;
 
 /**
  * An earlier group of which some ranks may live outside the current group: ranks that failed to initialise the current
- * group, and ranks that were left out of it. While there are such groups, a rank needs a majority of each of them, too,
- * in order to continue; see {@code io.jccl.membership} of the tests.
+ * group, and ranks that were left out of it. While there are such groups, a rank may continue only with a majority of
+ * the current group and of each such group. {@code MembershipModelTest} checks this rule.
  *
  * @param addresses the reserved ports, by rank of the earlier group
  * @param ranks the rank in the current group or {@link #NONE}, by rank of the earlier group
@@ -83,7 +83,7 @@ record EarlierGroup(List<String> addresses, List<Integer> ranks, boolean lasts, 
             for (int rank = 0; rank < members; rank++) {
                 ranks.add(in.i32In("rank", NONE, size - 1));
                 addresses.add(in.text(MAX_ADDRESS_CHARS));
-                ReservedPort.decode(addresses.get(rank)); // throws if it is not an address
+                ReservedPort.decode(addresses.get(rank)); // called only because it throws for an invalid address
             }
             groups.add(new EarlierGroup(addresses, ranks, lasts, List.of()));
         }

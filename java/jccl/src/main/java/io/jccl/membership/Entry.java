@@ -38,7 +38,7 @@ final class Entry {
 
     private static final Logger LOG = LoggerFactory.getLogger(Bootstrap.class);
 
-    /** A rank that is interrupted before it has come tries for this time to tell the ranks that wait for it. */
+    /** Time for which a rank that is interrupted before it has come tries to tell the ranks that wait for it. */
     private static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** Time for which rank 0 waits until the other ranks have received the reason why it gives up. */
@@ -74,7 +74,7 @@ final class Entry {
         long deadline = start + options.initTimeout().toNanos();
         long initMillis = options.initTimeout().toMillis();
         String who = "rank " + rank;
-        byte[][] used = new byte[1][]; // the secret of the rendezvous server that was tried last
+        byte[][] used = new byte[1][]; // the secret of the rendezvous server to which this rank last tried to connect
         Connector.Target noting = () -> {
             Connector.ServerAddress server = target.locate();
             used[0] = server.secret();
@@ -102,7 +102,8 @@ final class Entry {
             }
             byte[] jobKey = knownJobKey == null ? SessionKeys.jobKey(used[0]) : knownJobKey;
             if (coordinator != null) {
-                coordinator.listenTo(rendezvous); // to learn of ranks that end before they reach the coordinator
+                // so that the coordinator learns of ranks that end before they reach it
+                coordinator.listenTo(rendezvous);
             }
             Bootstrap group = enter(
                     new Welcomed(rendezvous, welcome, used[0], jobKey),
@@ -115,7 +116,8 @@ final class Entry {
             joined = true;
             return group;
         } catch (InterruptedCommunicationException e) {
-            boolean leaderAsks = ifRefused == Connector.IfRefused.RANK_ZERO_ENDED; // when ranks reform
+            // when ranks reform, the leader probes ranks that have not come
+            boolean leaderAsks = ifRefused == Connector.IfRefused.RANK_ZERO_ENDED;
             if (welcome == null && !leaderAsks) {
                 comeAndLeave(noting, hello, ifRefused, options);
             }
@@ -125,7 +127,8 @@ final class Entry {
                 coordinator.refuse("rank 0 gave up: " + Causes.describe(e));
                 if (welcome != null) {
                     coordinator.awaitAllNotified(
-                            NOTIFICATION_MILLIS); // they are on their way, and this process may end soon
+                            // the other ranks are still connecting to this process, which may end soon
+                            NOTIFICATION_MILLIS);
                 }
             } else if (welcome != null) {
                 report(rendezvous, who, Causes.describe(e));
@@ -142,14 +145,15 @@ final class Entry {
     }
 
     /**
-     * Registers and leaves, for a rank that is interrupted before it has come: the others notice only ranks that leave.
+     * Registers this rank and leaves, after it was interrupted before it had come. The reason is that other ranks
+     * notice only ranks that have come and leave.
      */
     private static void comeAndLeave(
             Connector.Target target,
             RankRegistration.Hello hello,
             Connector.IfRefused ifRefused,
             BootstrapOptions options) {
-        boolean interrupted = Thread.interrupted(); // an interrupted thread cannot connect
+        boolean interrupted = Thread.interrupted(); // a thread whose interrupt flag is set cannot connect
         String who = "rank " + hello.rank();
         Connector connector = new Connector(Handshake.Purpose.RENDEZVOUS, who, false, ifRefused, options.generation());
         try (FrameStream server = connector.connect(target, System.nanoTime() + LEAVE_NANOS)) {
@@ -176,7 +180,7 @@ final class Entry {
     }
 
     /**
-     * A rank that all others have met.
+     * The state of this rank after all ranks have met at the rendezvous server.
      *
      * @param rendezvous the connection to the rendezvous server
      * @param welcome what the server has sent to all ranks
@@ -238,9 +242,9 @@ final class Entry {
     }
 
     /**
-     * Returns the rendezvous server's answer, or null if another server has replaced this one: each attempt to reform
-     * opens a server, and ranks may be an attempt ahead of the leader. If the leader has ended instead, the next
-     * connection shows it.
+     * Returns the rendezvous server's answer, or null if the connection broke because the leader may have replaced the
+     * server. Each attempt to reform opens a new server, and this rank may be an attempt ahead of the leader. If the
+     * leader has ended instead, the next attempt to connect shows it.
      */
     private static byte[] awaitWelcome(
             FrameStream rendezvous,

@@ -82,7 +82,7 @@ public final class JobMembers {
         if (hosts.isEmpty()) {
             throw bad(text, "no address");
         }
-        // A name without a known address is left out if another name has one: its host may be gone.
+        // If at least one name has a known address, names without one are left out, because their hosts may be gone.
         return new JobMembers(() -> new Connector.ServerAddress(HostLookup.resolve(hosts), jobKey), text);
     }
 

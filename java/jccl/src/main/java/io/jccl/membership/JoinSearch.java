@@ -45,7 +45,7 @@ final class JoinSearch {
      * @param rendezvous the connection to the leader
      * @param secret the secret of the rendezvous
      * @param jobKey the key that processes which join later must prove
-     * @param earlier the earlier groups of which ranks may be left
+     * @param earlier the earlier groups of which ranks may still live
      * @param welcome the blob that the leader sent when all had come
      */
     record Place(
@@ -68,8 +68,9 @@ final class JoinSearch {
             true,
             Connector.IfRefused.NOT_OPEN_YET,
             Handshake.ANY_GENERATION);
-    private List<InetSocketAddress> leader = List.of(); // named by another rank; asked first, but only once
-    private byte[] jobKey; // null while it is not known
+    // addresses of the leader that another rank has named; asked first, but only once
+    private List<InetSocketAddress> leader = List.of();
+    private byte[] jobKey; // null while the key is not known
 
     /**
      * Creates a search.
@@ -104,7 +105,8 @@ final class JoinSearch {
             long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (!round.proved() && connector.refusedProofs() > refused) {
                 refusedRounds++;
-            } else if (round.proved() || left > 0) { // otherwise there was no time to ask all
+            // if no time is left, this round has not asked all addresses and proves nothing
+            } else if (round.proved() || left > 0) {
                 refusedRounds = 0;
             }
             if (refusedRounds >= (left > 0 ? MAX_REFUSED_ROUNDS : 1)) {
@@ -167,11 +169,11 @@ final class JoinSearch {
                 return new Round(place, true);
             }
             if (!leader.isEmpty() && !afterHint) {
-                break; // ask the leader next
+                break; // ends the round, so that the next one begins with the leader
             }
         }
         if (afterHint) {
-            leader = List.of(); // two hints in a row are no progress: pause first
+            leader = List.of(); // if the named leader names yet another leader, the search pauses before the next round
         }
         return new Round(null, proved);
     }

@@ -15,7 +15,7 @@ import java.util.Optional;
  */
 public final class MemberFile {
 
-    /** The pattern of the names of these files. */
+    /** The pattern that the names of member files match. */
     static final String GLOB = "member-*";
 
     private MemberFile() {}

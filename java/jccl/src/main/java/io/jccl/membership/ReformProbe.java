@@ -22,7 +22,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The leader's connection to a rank that has not come to {@link ReformRendezvous}. The operating system of a living
- * rank accepts the connection; the rank itself answers once it reforms too. Used only by the reactor's thread.
+ * rank accepts the connection; the rank itself answers once it also reforms the communicator. Used only by the
+ * reactor's thread.
  */
 final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
 
@@ -49,12 +50,12 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
     private final RankRegistration.Hello hello;
     private final Result result;
     private final byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
-    private SocketChannel channel; // null if there is none
+    private SocketChannel channel; // null if there is no connection
     private ByteBuffer expected;
-    private byte[] serverNonce; // null until it was received
+    private byte[] serverNonce; // null until the nonce was received
     private boolean connected;
     private boolean asked; // true once an address that leads to the rank's host was tried
-    private boolean firstRefused; // true if the first such address refused
+    private boolean firstRefused; // true if the first address that leads to the rank's host refused
     private int next; // index of the next address
     private long nowNanos; // time of the last tick
     private long deadlineNanos; // end of the attempt or of the back-off; 0 before the first attempt
@@ -146,7 +147,7 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
         if (!Handshake.same(proof, expected.array())) {
             throw new WireException("it does not know the secret");
         }
-        FrameLink link = new FrameLink(reactor, channel, this); // takes over the selection key
+        FrameLink link = new FrameLink(reactor, channel, this); // the link takes over the selection key
         link.send(FrameType.HELLO, hello.write());
     }
 
@@ -192,7 +193,10 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
         asked |= NetworkStack.leadsThere(address);
     }
 
-    /** Starts again after a back-off. The new attempts show whether a rank that has closed a connection has ended. */
+    /**
+     * Tries all addresses again after a back-off. If the rank has closed the connection, the new attempts show whether
+     * it has ended.
+     */
     private void again() {
         close();
         next = 0;

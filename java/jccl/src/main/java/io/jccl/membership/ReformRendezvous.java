@@ -20,20 +20,21 @@ import java.util.concurrent.TimeUnit;
 /**
  * The part of a {@link RendezvousServer} that reforms a communicator. Every remaining rank runs such a server on its
  * reserved port. The ranks register at the server of the lowest remaining rank, the leader. The leader connects to the
- * servers of ranks that have not come. So it finds ranks that have ended although nobody else is connected to them, and
- * ranks that exclude other ranks and so have another leader. Used only by the server's thread.
+ * servers of ranks that have not come. In this way it finds ranks that have ended although no other rank is connected
+ * to them. It also finds ranks that exclude different ranks and therefore have another leader. Used only by the
+ * server's thread.
  *
- * <p>A rank may be an attempt ahead of the leader, or behind. Then the server sends it the result of its attempt, or
- * the rank waits.
+ * <p>If a rank is an attempt behind the leader, the server sends it the result of that earlier attempt. If a rank is an
+ * attempt ahead, it waits until the leader begins that attempt.
  */
 final class ReformRendezvous implements RendezvousServer.Reform {
 
     static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     /**
-     * The time that ranks with other exclusions may take to reach another attempt. An attempt may end later on some
-     * ranks, because a rank waits a second longer for a server that accepts and does not answer. So this time is longer
-     * than a second.
+     * The time after which a waiting rank that excludes different ranks is refused. Until then the difference may only
+     * mean that one of the two ranks is an attempt ahead. The time is longer than a second, because an attempt can last
+     * a second longer on some ranks: those that wait for a server that accepts and does not answer.
      */
     private static final long DIFFERENT_NANOS = TimeUnit.MILLISECONDS.toNanos(2500);
 
@@ -52,12 +53,12 @@ final class ReformRendezvous implements RendezvousServer.Reform {
     private final Map<Integer, ReformProbe> probes = new HashMap<>(); // by rank of the old group
     private final SortedSet<Integer> lost = new TreeSet<>(); // ranks of the old group
     private boolean completed;
-    private String different; // text that names ranks which exclude different ones; null if none are known
+    private String different; // text that names ranks with different exclusions; null if no such ranks are known
     private RankRegistration registration;
     private Reactor reactor;
     private byte[] secret;
     private long beginNanos;
-    private long lostNanos; // when the first of them was found
+    private long lostNanos; // time at which the first lost rank was found
     private long nowNanos; // time of the last tick
 
     /**
@@ -142,11 +143,12 @@ final class ReformRendezvous implements RendezvousServer.Reform {
         }
         if (same && !completed && !registration.failed()) {
             if (!remaining.leads()) {
-                link.close(); // the leader's probe; this rank connects to the leader by itself
+                // the link is the leader's probe, which is not needed: this rank connects to the leader by itself
+                link.close();
             }
             return remaining.leads();
         }
-        waiting.add(new Waiting(link, hello, now)); // until the next attempt closes the connection
+        waiting.add(new Waiting(link, hello, now)); // waits until the next attempt closes the connection
         return false;
     }
 
@@ -161,9 +163,10 @@ final class ReformRendezvous implements RendezvousServer.Reform {
         }
         for (Iterator<Waiting> each = waiting.iterator(); each.hasNext(); ) {
             Waiting one = each.next();
-            boolean same = one.hello().key().equals(remaining.key()); // that rank has started again, this one has not
-            // The other rank comes for the group after the initialised one, and this rank may just be late for that
-            // group.
+            // true if that rank has begun another attempt with the same arguments, which this rank has not begun yet
+            boolean same = one.hello().key().equals(remaining.key());
+            // The other rank already reforms the group that was just initialised, and this rank may just be late to
+            // reform it.
             boolean isNext =
                     completed && (remaining.left().contains(one.hello().oldRank()) || remaining.isBehind(one.hello()));
             if (!same && !isNext && now - one.since() >= DIFFERENT_NANOS) {
@@ -180,8 +183,8 @@ final class ReformRendezvous implements RendezvousServer.Reform {
     }
 
     /**
-     * Refuses a waiting rank whose exclusions are named in the known difference, and returns true. Ranks with other
-     * exclusions are not refused, because they may have started again.
+     * If the known difference names the exclusions of a waiting rank, refuses the rank and returns true. Ranks with
+     * other exclusions are not refused, because they may have begun another attempt.
      */
     private boolean isPartOfTheDifference(Waiting one) {
         boolean named = different != null

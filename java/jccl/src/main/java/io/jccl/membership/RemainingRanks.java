@@ -55,7 +55,7 @@ final class RemainingRanks {
      * @param rank this rank in the group
      * @param jobKey the key that processes which join must prove
      * @param rendezvousAddresses the addresses of all ranks of the group, see {@link ReservedPort}
-     * @param earlier groups before this one of which ranks may be left
+     * @param earlier groups before this one of which ranks may still live
      */
     @SuppressWarnings("ArrayRecordComponent") // read at once, never compared
     record OldGroup(
@@ -180,8 +180,8 @@ final class RemainingRanks {
     }
 
     /**
-     * Returns true if another rank has come further than this one in the old group, and this rank can continue in that
-     * group.
+     * Returns true if another rank has entered operations of the old group that this rank has not, and this rank can
+     * still enter them.
      */
     boolean isBehind(RankRegistration.Hello other) {
         return entered.isPresent() && !entered.get().hasReached(other.entered());
@@ -232,8 +232,8 @@ final class RemainingRanks {
             server.complete();
             return group;
         } catch (JcclException e) {
-            // The leader's server stays open for ranks that are late. The other servers stay open for a leader that is
-            // late and has not seen these ranks leave.
+            // The leader's server stays open for ranks that are late. The server of any other rank stays open for a
+            // leader that is late and so has not seen this rank leave.
             lingers = leads()
                     || e instanceof CommunicationTimeoutException
                     || e instanceof InterruptedCommunicationException;
@@ -248,11 +248,11 @@ final class RemainingRanks {
     }
 
     /**
-     * Returns true if so few ranks remain that the others may continue without them. That is so if they are fewer than
-     * half of the ranks that are not known to have ended, or exactly half without rank 0. Half of an earlier group is
-     * always too few.
+     * Returns true if so few ranks remain that the excluded ranks may continue without them. In the old group, too few
+     * are less than half of the ranks that are not known to have ended, or exactly half without rank 0. In an earlier
+     * group, exactly half is always too few.
      *
-     * @param endedCount true if ranks whose ports are closed have ended; otherwise these ranks may have continued
+     * @param endedCount true if a closed port proves that a rank has ended; false if such a rank may have continued
      *     without this one
      */
     boolean isMinority(boolean endedCount) {
@@ -314,7 +314,7 @@ final class RemainingRanks {
     }
 
     /**
-     * Returns the earlier groups that the new group has to know.
+     * Returns the earlier groups of the new group, see {@link EarlierGroup}.
      *
      * @param own this rank's ports, which are shared; empty if the result is for another process
      */

@@ -20,7 +20,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A port that a rank reserves for the rendezvous server with which its communicator is reformed. The ranks exchange the
- * addresses of these ports during initialisation, because the old network may be gone when they need them.
+ * addresses of these ports during initialisation, because the old network may be gone when the addresses are needed.
  *
  * <p>The port listens as long as the rank is in the group or in one that continues it. Nobody accepts its connections
  * until there is a rendezvous server. If the rank has ended, the operating system refuses a connection at once. If the
@@ -33,8 +33,8 @@ public final class ReservedPort implements Closeable {
     private final ServerSocketChannel acceptor;
     private final String encoded;
     private final Map<String, RankRegistration> earlier = new ConcurrentHashMap<>(); // failed attempts, by key
-    private RendezvousServer server; // the one that was opened last; null before the first
-    private int owners = 1; // number of owners that have not closed this
+    private RendezvousServer server; // the server that was opened last; null before the first
+    private int owners = 1; // number of owners that have not closed this port
 
     /**
      * Reserves any free port.

@@ -34,8 +34,8 @@ final class Subgroup {
     private static final String PARENT_FAILED = "the communicator that is split has failed; its exception says why";
 
     /**
-     * The time for which a rank waits until it learns itself that the parent group has failed. The leader may learn
-     * that first.
+     * The maximum time for which a rank waits until its own connection reports that the parent group has failed. The
+     * leader may learn of the failure earlier.
      */
     private static final Duration PARENT_FAILS = Duration.ofSeconds(1);
 
@@ -88,7 +88,7 @@ final class Subgroup {
         } finally {
             parent.forget(parentFailed);
             if (started != null && !joined[0]) {
-                // The server then ends by itself.
+                // After this failure, the server ends by itself.
                 started.server().fail(RankRegistration.Cause.LOST, List.of(0), "rank 0 gave up");
             }
         }

@@ -10,11 +10,14 @@ import java.util.List;
  */
 final class Succession {
 
-    private List<EarlierGroup> earlier; // the groups of which this one needs a majority, too
-    private List<EarlierGroup> settled = List.of(); // groups without this need, whose ranks may still probe this rank
-    private final List<ReservedPort> ofFailedGroups = new ArrayList<>(); // of failed groups that came from this one
+    // the earlier groups of which the ranks need a majority, too, in order to continue
+    private List<EarlierGroup> earlier;
+    // earlier groups of which no majority is needed any more, but whose ranks may still probe this rank
+    private List<EarlierGroup> settled = List.of();
+    // this rank's ports in failed groups that came from this group
+    private final List<ReservedPort> ofFailedGroups = new ArrayList<>();
     private boolean confirmed;
-    private boolean cutOff; // true if this rank lost an earlier group's coordinator, until this group is confirmed
+    private boolean cutOff; // true if this rank lost an earlier group's coordinator; false once this group is confirmed
 
     /** Creates the succession of a group that does not replace another. */
     Succession() {
@@ -33,7 +36,8 @@ final class Succession {
      * @param wasCutOff true if this rank lost the coordinator while others may still have been connected to it
      */
     synchronized Succession after(RemainingRanks remaining, ReservedPort own, boolean wasCutOff) {
-        List<ReservedPort> ports = new ArrayList<>(ofFailedGroups); // other ranks may probe them for this rank
+        // kept because other ranks may probe them to learn whether this rank has ended
+        List<ReservedPort> ports = new ArrayList<>(ofFailedGroups);
         ports.add(own);
         Succession next = new Succession(remaining.earlierGroups(ports));
         next.settled = settled.stream()
@@ -43,7 +47,7 @@ final class Succession {
         return next;
     }
 
-    /** Returns the groups of which this one needs a majority, too. */
+    /** Returns the earlier groups of which the ranks need a majority, too, in order to continue. */
     synchronized List<EarlierGroup> earlier() {
         return earlier;
     }
@@ -61,8 +65,8 @@ final class Succession {
     }
 
     /**
-     * Keeps the port of a group that came from this one and failed, perhaps on this rank only: other ranks must not
-     * conclude that this rank has ended.
+     * Keeps open the port of a group that came from this one and failed, perhaps on this rank only. If the port were
+     * closed, other ranks would conclude that this rank has ended.
      */
     synchronized void keep(ReservedPort port) {
         ofFailedGroups.add(port);
@@ -81,7 +85,7 @@ final class Succession {
             }
             ask.addAll(settled);
         }
-        stay.removeIf(group -> isEmpty(group, probe)); // outside the lock, because it probes over the network
+        stay.removeIf(group -> isEmpty(group, probe)); // called outside the lock, because it probes over the network
         ask.removeIf(group -> isEmpty(group, probe));
         synchronized (this) {
             for (List<EarlierGroup> before : List.of(earlier, settled)) {

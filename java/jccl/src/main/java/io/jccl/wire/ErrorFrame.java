@@ -35,7 +35,7 @@ public final class ErrorFrame {
                 ByteBuffer.allocateDirect(textAt + LENGTH_BYTES + this.text.length + MAX_ERROR_BYTES + after.length);
         frame.putInt(0).put((byte) type.ordinal()).put(before);
         for (Error error : COMMON) {
-            of(error); // the JVM allocates the name of a class at the first call
+            of(error); // called now, because the JVM allocates the name of a class at the first call
         }
     }
 

@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Listens, and turns connections that prove the secret into {@link FrameLink}s. Unauthenticated peers cost at most
  * {@value #MAX_UNAUTHENTICATED} sockets with a small buffer each, for at most five seconds, and one log line a second.
- * If there are more peers, the server closes the oldest once it is a second old. Until then the others wait in the
+ * If there are more peers, the server closes the oldest once it is a second old. Until then further peers wait in the
  * kernel's queue, so that the server refuses none of thousands of ranks that connect at once. Uses one thread.
  */
 public final class Server implements Closeable {
@@ -54,7 +54,7 @@ public final class Server implements Closeable {
     /** The number of connections that the kernel keeps until they are accepted. */
     static final int BACKLOG = 1024;
 
-    /** A key, and the owner of the connections that prove it. */
+    /** A key, and the owner of the connections whose peers prove that they know it. */
     private record Entrance(Handshake.Key key, FrameLink.Owner owner) {}
 
     private final List<Entrance> entrances = new ArrayList<>();
@@ -341,7 +341,7 @@ public final class Server implements Closeable {
                     peer.drop("accept failed: " + Causes.describe(cause));
                 }
             }
-            accepting.interestOps(0); // the others wait in the kernel's queue
+            accepting.interestOps(0); // further peers wait in the kernel's queue
             reactor.tickSoon(); // so that a tick ends the pause in time
         }
     }
