@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * far were different. When an all-reduce, all-gather, reduce-scatter, all-to-all or barrier on host memory has
  * returned, all ranks are known to have called the same operations up to it. End a series of asynchronous operations
  * with one of these, and wait for it. Other operations can return, and their futures complete, before a difference is
- * found: on a rank that only sends, or that receives only from ranks that called the same. Then a later operation finds
- * the difference, or {@link #close()} does. If ranks call nothing more, their heartbeats ({@code
+ * found: on a rank that only sends, or that receives only from ranks that made the same call. Then a later operation
+ * finds the difference, or {@link #close()} does. If ranks call nothing more, their heartbeats ({@code
  * JCCL_HEARTBEAT_INTERVAL}) find it, and the next call throws. Sends and receives are compared only between their two
  * ends.
  *

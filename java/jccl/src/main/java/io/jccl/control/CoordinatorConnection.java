@@ -66,7 +66,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     private final ErrorFrame breakDownReport;
     private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Position.BYTES);
     private Position sent = Position.START; // the position in the last heartbeat
-    // true if two heartbeats had the position {@code sent}; in the first, fingerprints may be incomplete
+    // true if two heartbeats had the position in sent; in the first of them, fingerprints may be incomplete
     private boolean isSettled;
     private volatile long heardAt; // time at which the last frame arrived; written by the reactor's thread
     private long lastHeartbeat;

@@ -77,7 +77,7 @@ final class GatherAnswers {
      * is sent the answer unless the rank above it asks too and can pass the answer on. At the third, the rank is sent
      * the answer in any case.
      *
-     * @param last true if the rank's time is over
+     * @param last true if the rank's time-out has passed
      * @return true if the rank must be sent the last answer now
      */
     boolean asks(int rank, long ofNumber, boolean last) {

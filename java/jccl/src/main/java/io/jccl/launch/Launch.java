@@ -36,7 +36,9 @@ public record Launch(String launcher, int rank, int size, OptionalInt localRank,
             List<String> hosts, int port, Secret secret, boolean guessable, Optional<InetAddress> onlyLoopback)
             implements Rendezvous {
 
-        /** Creates an address. The text of the host alone decides whether only ranks of this host can use it. */
+        /**
+         * Creates an address. The text of the host alone decides whether only ranks of this host can use the address.
+         */
         public Address(String host, int port, Secret secret, boolean guessable) {
             this(List.of(host), port, secret, guessable, HostLookup.loopback(host));
         }

@@ -332,8 +332,8 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * Returns a file of this host that is named after the job. Its directory is {@code /tmp}. Only if {@code /tmp} is
-     * not writable, the directory comes from a variable such as {@code TMPDIR}, which may differ between ranks.
+     * Returns a file of this host that is named after the job. Its directory is {@code /tmp}. If {@code /tmp} is not
+     * writable, the directory comes from a variable such as {@code TMPDIR}, whose value may differ between ranks.
      */
     private Launch.Rendezvous file(String job) {
         Path directory = Path.of("/tmp");

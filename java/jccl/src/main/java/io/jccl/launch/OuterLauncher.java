@@ -11,9 +11,9 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * The launcher of a command that itself starts ranks. If that launcher started several such commands, a command must
- * not start a job of its own unless it is asked to: there would be as many jobs as commands, all with ranks of the same
- * numbers.
+ * The launcher that started a command which in turn starts ranks. If that launcher started several such commands, none
+ * of them may start a job of its own unless it is asked to. Otherwise there would be as many jobs as commands, and
+ * their ranks would have the same numbers.
  *
  * @param launch the place of this command among the commands that the launcher has started
  * @param localSize the number of these commands on this host, if known

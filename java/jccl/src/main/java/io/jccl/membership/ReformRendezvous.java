@@ -18,11 +18,11 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The part of a {@link RendezvousServer} that reforms a communicator. Every remaining rank runs such a server on its
- * reserved port. The ranks register at the server of the lowest remaining rank, the leader. The leader connects to the
- * servers of ranks that have not come. In this way it finds ranks that have ended although no other rank is connected
- * to them. It also finds ranks that exclude different ranks and therefore have another leader. Used only by the
- * server's thread.
+ * The part of a {@link RendezvousServer} that is needed to reform a communicator. Every remaining rank runs a server
+ * with this part on its reserved port. The ranks register at the server of the lowest remaining rank, the leader. The
+ * leader connects to the servers of ranks that have not come. In this way it finds ranks that have ended although no
+ * other rank is connected to them. It also finds ranks that exclude different ranks and therefore have another leader.
+ * Used only by the server's thread.
  *
  * <p>If a rank is an attempt behind the leader, the server sends it the result of that earlier attempt. If a rank is an
  * attempt ahead, it waits until the leader begins that attempt.

@@ -248,9 +248,9 @@ final class RemainingRanks {
     }
 
     /**
-     * Returns true if so few ranks remain that the excluded ranks may continue without them. In the old group, too few
-     * are less than half of the ranks that are not known to have ended, or exactly half without rank 0. In an earlier
-     * group, exactly half is always too few.
+     * Returns true if so few ranks remain that the excluded ranks may continue without them. In the old group, "too
+     * few" means fewer than half of the ranks that are not known to have ended, or exactly half without rank 0. In an
+     * earlier group, exactly half is always too few.
      *
      * @param endedCount true if a closed port proves that a rank has ended; false if such a rank may have continued
      *     without this one

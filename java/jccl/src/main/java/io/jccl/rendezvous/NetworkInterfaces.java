@@ -188,8 +188,8 @@ public final class NetworkInterfaces {
     /**
      * Returns the addresses that carry data. If {@code JCCL_SOCKET_IFNAME} names interfaces to use, connections share
      * all of these; else only the interface in use carries data. The result contains one address of each interface and
-     * family, first those of the family in use. Both families are included so that a rank which reached rank 0 by the
-     * other one, perhaps only because a packet was lost, can still be reached.
+     * family, first those of the family in use. Both families are included so that a rank which reached rank 0 through
+     * the other family, perhaps only because a packet was lost, can still be reached.
      *
      * @param used the address by which this rank has reached the others so far
      */

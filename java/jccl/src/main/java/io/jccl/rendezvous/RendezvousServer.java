@@ -39,7 +39,10 @@ public final class RendezvousServer implements Closeable, Server.Service {
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(LINGER_SECONDS);
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-    /** The part of a server that reforms a communicator. Used only by the server's thread. */
+    /**
+     * The part of a rendezvous server that is needed only if the server reforms a communicator. Used only by the
+     * server's thread.
+     */
     public interface Reform {
 
         /** Returns the number of ranks of the new communicator. */

@@ -33,8 +33,8 @@ public enum FrameType {
      */
     GATHERED,
     /**
-     * {@code >} number of a gather, flag: asks for the answer of the gather. The flag says that the rank's time is
-     * over, so that it needs the missing ranks if there is no answer.
+     * {@code >} number of a gather, flag: asks for the answer of the gather. The flag says that the rank's time-out has
+     * passed, so that the server must name the missing ranks if there is no answer.
      */
     GATHER_LATE,
     /** {@code <} number of a gather, ranks: the ranks that have not sent their part of the gather. */

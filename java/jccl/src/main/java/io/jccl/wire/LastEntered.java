@@ -14,12 +14,12 @@ public record LastEntered(long host, long device) {
 
     private static final long DEVICE = 1L << 62;
 
-    /** Returns the number of an operation on a device with bit 62 set. */
+    /** Returns a number of the device's sequence with bit 62 set. */
     public static long onDevice(long sequence) {
         return sequence | DEVICE;
     }
 
-    /** Returns true if bit 62 of a number is set: it is that of an operation on a device. */
+    /** Returns true if bit 62 of a number is set, which marks an operation on a device. */
     public static boolean isOnDevice(long sequence) {
         return (sequence & DEVICE) != 0;
     }
