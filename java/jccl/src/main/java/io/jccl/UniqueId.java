@@ -57,8 +57,8 @@ public final class UniqueId {
     }
 
     /**
-     * Starts a rendezvous server in this process and returns its id. The server lives until all ranks of the communicator
-     * have registered, or until the initialisation time-out has passed.
+     * Starts a rendezvous server in this process and returns its id. The server lives until all ranks of the
+     * communicator have registered, or until the initialisation time-out has passed.
      *
      * @throws BootstrapException if no network interface is usable
      */

@@ -13,7 +13,7 @@ final class Standstill {
 
     private final long limitNanos;
     private long lastTick;
-    private long gapNanos; // the last gap above the limit; 0 if there was none
+    private long gapNanos; // length of the last gap between two calls of tick() that exceeded the limit; 0 if none did
     private long gapEnd;
 
     /**

@@ -335,7 +335,7 @@ public final class Connector {
         };
     }
 
-    /** Notes the answer of an address. */
+    /** Notes the outcome of an attempt to connect to an address. */
     public void note(Object address, String outcome) {
         outcomes.put(address.toString(), outcome);
     }
@@ -345,12 +345,12 @@ public final class Connector {
         return refusedProofs;
     }
 
-    /** Returns the last outcome of every address. */
+    /** Returns the outcome of the last attempt to connect to each address. */
     public Map<String, String> outcomes() {
         return new LinkedHashMap<>(outcomes);
     }
 
-    /** Returns the last outcome of every address, one per line. */
+    /** Returns the outcome of the last attempt to connect to each address, one per line. */
     public String table() {
         return outcomes.entrySet().stream()
                 .map(row -> "\n  " + row.getKey() + "  " + row.getValue())

@@ -287,8 +287,8 @@ public final class NetworkInterfaces {
     }
 
     /**
-     * Returns the address on which a server for these candidates listens: the only one, or null for all if there are
-     * several.
+     * Returns the address on which a server for these candidates listens: that of the only candidate, or null for all
+     * addresses if there are several candidates.
      */
     public static InetAddress bindAddress(List<InterfaceCandidate> candidates) {
         return candidates.size() == 1 ? candidates.get(0).address() : null;

@@ -91,12 +91,12 @@ public final class FrameLink implements Reactor.Handler {
         maxBody = FrameType.MAX_BODY_BYTES;
     }
 
-    /** Returns the address of the other end, for messages. */
+    /** Returns the address of the peer, for messages. */
     public String remote() {
         return remote;
     }
 
-    /** Returns the address of this end. */
+    /** Returns the address of this end of the connection. */
     public InetAddress localAddress() {
         return localAddress;
     }
@@ -216,7 +216,7 @@ public final class FrameLink implements Reactor.Handler {
         }
     }
 
-    /** Closes the link once the queued frames have been sent. Does not call the owner. */
+    /** Closes the link once the queued frames have been sent. Does not call {@link Owner#onClosed}. */
     public void closeWhenSent() {
         boolean now;
         synchronized (queue) {
@@ -359,7 +359,7 @@ public final class FrameLink implements Reactor.Handler {
         }
     }
 
-    /** Closes the link at once. Does not call the owner. */
+    /** Closes the link at once. Does not call {@link Owner#onClosed}. */
     public void close() {
         closed = true;
         Reactor.closeQuietly(channel);

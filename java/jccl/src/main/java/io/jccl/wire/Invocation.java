@@ -28,7 +28,7 @@ final class Invocation implements Runnable {
         } catch (Throwable e) {
             thrown = e;
             if (e instanceof Error error) {
-                throw error; // so that the thread which runs the task handles the error, too
+                throw error; // thrown again, so that the thread which runs the task handles the error, too
             }
         } finally {
             done.countDown();

@@ -14,7 +14,7 @@ public record LastEntered(long host, long device) {
 
     private static final long DEVICE = 1L << 62;
 
-    /** Returns a number of the device's sequence with bit 62 set. */
+    /** Returns the number of an operation within the device's sequence, with bit 62 set in addition. */
     public static long onDevice(long sequence) {
         return sequence | DEVICE;
     }

@@ -53,7 +53,7 @@ public final class NetworkStack {
          * answered.
          */
         HINT,
-        /** Nobody listens. */
+        /** It is certain that nobody listens. */
         PROOF
     }
 
