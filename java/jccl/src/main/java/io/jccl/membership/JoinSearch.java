@@ -105,7 +105,7 @@ final class JoinSearch {
             long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (!round.proved() && connector.refusedProofs() > refused) {
                 refusedRounds++;
-            // if no time is left, this round has not asked all addresses and proves nothing
+                // if no time is left, this round has not asked all addresses and proves nothing
             } else if (round.proved() || left > 0) {
                 refusedRounds = 0;
             }

@@ -145,7 +145,7 @@ class TopoShowsCommunicatorsTest {
                         .build(),
                 communicator -> {
                     requirePlan(shown.plan().orElseThrow(), communicator.host().plan());
-                    requireChoices(shown, communicator.choices());
+                    requireChoices(shown, communicator.host().choices());
                 });
     }
 
