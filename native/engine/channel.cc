@@ -10,8 +10,8 @@ namespace {
 
 // LL and LL128 unpack through scratch memory that should stay in the first-level cache.
 constexpr uint32_t kMaxPackedSliceBytes = 16 * 1024;
-// Number of chunks by which zero-copy sends run ahead of receives. Chunks in flight cost nothing, as they are not
-// copied; this is about half of the slots.
+// Number of chunks by which zero-copy sends run ahead of receives: half of the slots. Chunks in flight cost nothing,
+// because they are not copied.
 constexpr size_t kZeroCopySendsAhead = 4;
 // Smallest buffer that is sent without a copy. For smaller ones, waiting until the last chunk has left costs more than
 // the copy.
@@ -83,7 +83,7 @@ void Channel::runWith(const Operation& operation, Transfer& transfer) {
   const size_t element = transfer.elementBytes;
   uint32_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(P);
   if (P != Protocol::Simple) {
-    // Over a network, chunks of every protocol travel in SIMPLE slots, so they must fit there, too.
+    // Over a network, chunks of every protocol travel in SIMPLE slots, so they must also fit into a SIMPLE slot.
     capacity = std::min({capacity, kMaxPackedSliceBytes, shape.payloadCapacity(Protocol::Simple)});
   }
   transfer.zeroCopy = P == Protocol::Simple && sendsZeroCopy(operation);
@@ -124,7 +124,7 @@ void Channel::runRing(const Operation& operation, const Transfer& transfer) {
       ringReduce(primitives, plan, operation.root);
       break;
     default:
-      break;  // the point-to-point executor runs the other collectives
+      break;  // PointToPoint runs the other collectives
   }
   primitives.finish();
 }
@@ -206,7 +206,8 @@ bool Channel::runsByHosts(const Operation& operation, const Transfer& transfer) 
     case Collective::AllGather:
     case Collective::ReduceScatter: {
       if (!hostRanksConsecutive_ || operation.counts != nullptr || operation.choice.channels != 1) return false;
-      // A leader sends everything for another leader before it receives, so that much must fit into half of the slots.
+      // A leader sends all its data for another leader before it receives, so this data must fit into half of the
+      // slots.
       size_t largest = 0;
       for (int host = 0; host < hosts_; ++host) largest = std::max(largest, ranksOf(host).count);
       return largest * operation.count <= kSlots / 2 * transfer.sliceCount;
@@ -290,7 +291,8 @@ void Channel::reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const 
     outward = {hosts.recv.data(), 1, nullptr, 0, 0};
   }
   Transfer inTransfer = transfer;
-  inTransfer.zeroCopy = false;  // `out` overwrites the output, which a zero-copy send might still read
+  // the transfer `out` overwrites the output, which a zero-copy send of `in` might still be reading
+  inTransfer.zeroCopy = false;
   Transfer outTransfer = inTransfer;
   outTransfer.input = transfer.output;
   HostPrimitives<P> in(waiter_, inTransfer, inward, space);

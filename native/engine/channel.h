@@ -126,12 +126,13 @@ class Channel {
   std::vector<SendConnection> sends_;
   std::vector<RecvConnection> recvs_;
 
-  std::vector<int> ringOrder_;  // [i]: the rank i places after this one
+  std::vector<int> ringOrder_;  // [i]: the rank that is i places after this rank in the ring
   int ringPosition_ = 0;
   std::vector<int> hostOf_;  // by rank
   int hosts_ = 1;
   bool hostRanksConsecutive_ = true;  // the ranks of each host have consecutive numbers
-  MappedMemory hostSum_;  // of a leader in a reduce-scatter: the sum of its host, which is larger than the output
+  // used by a leader in a reduce-scatter: the sum of its host's inputs, which is larger than the output
+  MappedMemory hostSum_;
   CollNetSetup::Group collNet_;
   size_t collNetMaxBytes_ = 0;
   bool treeSet_ = false;

@@ -8,8 +8,8 @@
 namespace jccl {
 namespace {
 
-// The network as a leader's schedule uses it (collectives/coll_net.h): it takes chunks from the output of the inward
-// transfer, and its results are the input of the outward transfer.
+// The network, in the form that a leader's schedule needs (collectives/coll_net.h). The network takes chunks from the
+// output of the inward transfer. The results of the network are the input of the outward transfer.
 class LeaderNetwork {
  public:
   LeaderNetwork(CollNetGroup* group, Waiter& waiter, const Operation& operation, Transfer& inward, Transfer& outward,
@@ -27,7 +27,7 @@ class LeaderNetwork {
   }
 
   // Waits for the results of the slot and makes them the input of the outward transfer. The first `reduced` elements
-  // are sums, which an average still has to divide. Returns false after a failure.
+  // are sums. For an average, they are divided here. Returns false after a failure.
   bool await(size_t slot, size_t reduced) {
     if (!waiter_.wait([&] { return group_->poll(slot); }, place_)) return false;
     if (group_->failed()) {
@@ -96,8 +96,8 @@ bool Channel::collNetFits(Algorithm algorithm, OperationCode code) const {
   }
 }
 
-// A rank's connections within its host: members are further from the leader than this rank. Unless this rank leads, one
-// more pair of connections leads to the leader or to the next rank towards it.
+// A rank's connections within its host. `members`: the ranks that reach the leader through this rank. Unless this rank
+// is the leader, it has one more pair of connections: to the leader, or to the next rank towards the leader.
 struct Channel::CollNetLinks {
   std::array<RecvConnection*, kMaxFanout> memberRecvs{};
   std::array<SendConnection*, kMaxFanout> memberSends{};
@@ -116,7 +116,7 @@ Channel::CollNetLinks Channel::collNetLinks(bool chain, int leader) {
     links.memberRecvs[static_cast<size_t>(links.members)] = &recvs_[static_cast<size_t>(rank)];
     links.memberSends[static_cast<size_t>(links.members++)] = &sends_[static_cast<size_t>(rank)];
   };
-  int previous = leader;  // in the chain, which begins with the leader
+  int previous = leader;  // the preceding rank in the chain, which begins with the leader
   int towardsLeader = leader;
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == leader || hostOf_[static_cast<size_t>(rank)] != hostOf_[static_cast<size_t>(rank_)]) continue;

@@ -60,7 +60,8 @@ Status CollNetLink::take(int* work) {
   if (chunk.taken == 0) {
     if (!group_.has(size_t{found.bytes} * found.stepsIn, size_t{found.bytes} * found.stepsOut)) {
       if (filled_ != delivered_) return Status::ok();
-      const size_t step = std::bit_ceil(size_t{found.bytes});  // a power of two: memory grows only a few times
+      // rounded up to a power of two, so that memory is enlarged only a few times
+      const size_t step = std::bit_ceil(size_t{found.bytes});
       if (Status reserved = group_.reserve(step * found.stepsIn, step * found.stepsOut); !reserved) return reserved;
     }
     chunk = found;

@@ -18,12 +18,13 @@ namespace jccl {
 //
 // The header of each slot names the operation (SlotHeader). A chunk of an all-reduce is one step. A chunk of an
 // all-gather or a reduce-scatter is one step for each rank of the host or of all hosts (collectives/chain.h); the
-// network gets these steps together. Empty steps do not reach the network. One thread uses the link and its group, and
-// no other link uses that group.
+// network gets these steps together. Steps without data are not passed to the network. One thread uses the link and its
+// group, and no other link uses that group.
 class CollNetLink {
  public:
   // `ranks`: size of the communicator, by which averages are divided. `ranksOfHost`: number of ranks on each host,
-  // which must have consecutive numbers; 0 if hosts do not meet this, and then only all-reduces use the network.
+  // which must have consecutive numbers; 0 if hosts differ in that number or their ranks are not consecutive. With 0
+  // only all-reduces use the network.
   CollNetLink(const ConnectionMemory& toNetwork, const ConnectionMemory& fromNetwork, CollNetGroup& group, int ranks,
               int ranksOfHost)
       : to_(toNetwork),
@@ -39,7 +40,7 @@ class CollNetLink {
   struct Chunk {
     OperationCode code{};
     uint32_t check = 0;
-    uint32_t bytes = 0;      // of one step
+    uint32_t bytes = 0;      // bytes of one step
     uint32_t stepsIn = 0;    // steps that the kernel publishes
     uint32_t stepsOut = 0;   // steps that return to the kernel
     uint32_t taken = 0;      // steps taken so far, at most stepsIn
@@ -47,7 +48,7 @@ class CollNetLink {
   };
 
   // Takes the kernel's next step, if one is published and a slot of the group is free. If the group needs more memory
-  // for the step, leaves it until the network is idle.
+  // for the step, leaves the step in its slot until the network is idle.
   Status take(int* work);
   bool deliver();
   Status describe(const SlotHeader& header, Chunk* chunk) const;

@@ -1,4 +1,5 @@
-// A communicator's configuration of a network that reduces (CollNet). It is the same on all ranks, except for `own`.
+// A communicator's configuration of a network that reduces (CollNet). The configuration is the same on all ranks,
+// except for Group::own.
 #pragma once
 
 #include <vector>
@@ -8,12 +9,12 @@
 namespace jccl {
 
 struct CollNetSetup {
-  CollNetOffer common;  // what the offers of all ranks have in common
+  CollNetOffer common;  // the abilities that the plug-ins of all ranks offer
   struct Group {
-    std::vector<int> leaders;     // by host
+    std::vector<int> leaders;     // rank of the leader of each host
     CollNetGroup* own = nullptr;  // this rank's end of the group; null if another rank leads its host
   };
-  std::vector<Group> groups;  // [i] is used by channel i
+  std::vector<Group> groups;  // channel i uses group i
 };
 
 }  // namespace jccl

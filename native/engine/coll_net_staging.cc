@@ -11,7 +11,8 @@ namespace jccl {
 namespace {
 
 constexpr int kIdlePolls = 64;
-constexpr int kYields = 256;  // then the thread sleeps between polls, as kernels publish without an event
+// number of yields before the thread sleeps between polls; no event reports what kernels publish
+constexpr int kYields = 256;
 constexpr std::chrono::microseconds kIdleSleep{50};
 constexpr int64_t kSleepNanos = 100'000'000;
 

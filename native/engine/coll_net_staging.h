@@ -13,7 +13,8 @@
 
 namespace jccl {
 
-// If a call of the plug-in does not return, the thread and the group of that call are left behind (CallWatch).
+// If a call of the plug-in does not return, the thread that made it and the group that it uses are left behind
+// (CallWatch).
 class CollNetStaging {
  public:
   struct Led {
@@ -32,7 +33,7 @@ class CollNetStaging {
   Status start(StagingActivity& activity);
   void stop();
 
-  // Any thread may call these. A failure is final.
+  // Any thread may call failed() and error(). A failure is final.
   bool failed() const;
   Status error() const;
 

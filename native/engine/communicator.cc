@@ -24,7 +24,7 @@ constexpr size_t kViews = 64;
 constexpr size_t kViewsPerRank = 6;
 constexpr size_t kViewsPerOperationAndRank = 2;
 
-// Time that closing waits until the network has sent the remaining data.
+// Longest time for which closing waits until the network has sent the remaining data.
 constexpr int64_t kFlushNanos = 5'000'000'000;
 
 template <class T>
@@ -54,7 +54,7 @@ Status Communicator::create(const CommunicatorConfig& config, std::unique_ptr<Co
   made->engine_ = std::make_unique<Engine>(config.engine, made->segment_->address());
   made->engine_->setBufferResolver(made.get());
   made->engine_->setSlotMemory(made->segment_.get());
-  // The segment is offered only now, so that a peer that maps it finds its header.
+  // The segment is offered only after the engine has written the header, so that a peer that maps the segment finds it.
   made->segmentId_ = made->registry_->add(made->segment_);
   const auto size = static_cast<size_t>(config.engine.size);
   made->views_ = std::make_unique<ShmViews>(made->registry_, std::max(kViews, kViewsPerRank * size),
@@ -190,8 +190,8 @@ Status Communicator::connectShared(int peer, TransportKind transport, const Peer
   return Status::ok();
 }
 
-// Allocates the slots of one end of a network connection, with the layout of a block in the segment. The kernel
-// provides pages when they are first used.
+// Allocates the slots of one end of a network connection, with the layout of a block in the segment. The operating
+// system provides their pages at first use.
 Status Communicator::makeSlots(ConnectionMemory& end) {
   const ConnectionShape& shape = engine_->segmentShape().connection;
   auto memory = std::make_shared<MappedMemory>();
@@ -282,7 +282,7 @@ Status Communicator::useDeviceSlots(DeviceSlots slots) {
 }
 
 // Registers the device slots with the network; if that fails, connections use memory of the host. Each end of a
-// connection decides by itself, as it does not depend on where the slots of the other end are.
+// connection decides alone, because it need not know where the slots of the other end are.
 void Communicator::registerDeviceSlots() {
   if (deviceSlots_.uses.empty()) return;
   std::set<int> adapters;
@@ -320,7 +320,7 @@ Status Communicator::forwardFor(const NetDeviceMemory& slots, std::vector<Forwar
   return Forwarder::create(shape, std::move(connections), &forwarder_);
 }
 
-// Offers to forward if the network reaches the slots. Otherwise the senders use memory of the host.
+// Offers to forward if the network can access the slots in GPU memory. Otherwise the senders use memory of the host.
 void Communicator::offerForwarding() {
   NetTransport* network = nullptr;
   for (const TransportKind kind : {TransportKind::Plugin, TransportKind::Ib, TransportKind::Socket}) {
@@ -362,7 +362,7 @@ void Communicator::sendThrough(int forwarder, std::span<const uint8_t> info, siz
   }
 }
 
-// Makes the connections that senders have taken. By now all senders have.
+// Makes the connections that senders have taken. Must be called after all senders have taken theirs.
 Status Communicator::startForwarding() {
   if (forwardingNet_ == nullptr) return Status::ok();
   if (net_ != forwardingNet_) {

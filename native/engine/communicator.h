@@ -31,8 +31,8 @@ struct CommunicatorConfig {
   int socketThreads = 1;            // threads that move the data of TCP connections, including a waiting thread
   int64_t connectTimeoutNanos = 0;  // 0: the network's default
   int64_t peerTimeoutNanos = 0;     // 0: the network's default
-  std::vector<uint8_t> secret;      // proves to data sockets that this process belongs to the job
-  bool usesIb = false;              // also offers InfiniBand verbs if there are adapters
+  std::vector<uint8_t> secret;      // proves on data sockets that this process belongs to the job
+  bool usesIb = false;              // offers InfiniBand verbs in addition if there are adapters
   IbConfig ib;
   NetDeviceNumbers netDevices;
   NetMaker makeNet;                              // makes a network that replaces sockets; empty: sockets
@@ -54,29 +54,31 @@ class Communicator final : private BufferResolver {
   //     |        |          |                   |            | 0: none      |             |        |            |
   //     +--------+----------+-------------------+------------+--------------+-------------+--------+------------+------
   Status connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info);
-  // Connects to a peer. A communicator uses one network for all peers that need one.
+  // Connects to a peer. A communicator uses the same network for all peers that it reaches over a network.
   Status connect(int peer, TransportKind transport, std::span<const uint8_t> info);
   // Returns Ok if the transport can reach the peer, otherwise the reason.
   Status probe(TransportKind transport, std::span<const uint8_t> info) const;
   // Sets the network devices that connections use. Must follow connect.
   Status setPaths(const std::vector<NetPath>& paths);
-  // CollNet, a network that reduces, by a plug-in. First every rank calls offerCollNet, whose error says why this rank
-  // cannot use CollNet. If all ranks offer it, the leaders of each group call listenCollNet and connectCollNet. Then
-  // all ranks call useCollNet, after setHosts; or dropCollNet if any rank failed. `plugin`: see openCollNetPlugin.
+  // The following methods set up CollNet, a network that reduces, through a plug-in. First every rank calls
+  // offerCollNet, whose error says why this rank cannot use CollNet. If all ranks offer it, the leaders of each group
+  // call listenCollNet and connectCollNet. Then all ranks call useCollNet, after setHosts; or dropCollNet if any rank
+  // failed. `plugin`: see openCollNetPlugin.
   Status offerCollNet(const std::string& plugin, std::vector<uint8_t>* offer);
   Status listenCollNet(int group, std::vector<uint8_t>* handle);
   Status connectCollNet(int group, const std::vector<std::vector<uint8_t>>& handles, int member, int64_t timeoutNanos);
-  // `leaders`: ranks by group and host. `common`: what all offers have in common.
+  // `leaders`: the leading ranks, by group and host. `common`: the abilities that all offers contain.
   Status useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common);
   void dropCollNet();
-  // Replaces useCollNet for kernels of a GPU; must precede startStaging. Sets `ends` by group: channel i uses ends[i].
-  // The pointers in it are null if another rank leads this host in the group. `ranksOfHost`: see CollNetLink.
+  // Called instead of useCollNet if kernels of a GPU use CollNet. Must precede startStaging. Sets `ends` by group:
+  // channel i uses ends[i]. The pointers in it are null if another rank leads this host in the group. `ranksOfHost`:
+  // see CollNetLink.
   Status stageCollNet(int groups, const CollNetOffer& common, int ranksOfHost, std::vector<StagedEnds>& ends);
-  // Returns the staged offer, which exists as long as this object.
+  // Returns the `common` of stageCollNet, which exists as long as this object.
   const CollNetOffer& stagedCollNet() const { return stagedOffer_; }
 
-  // Checks that all connections of rings and trees exist, and makes those over InfiniBand or a plug-in, so that a
-  // failure shows now. Closes the networks that are not used.
+  // Checks that all connections of rings and trees exist, and makes those over InfiniBand or a plug-in now, so that a
+  // failure shows during initialisation. Closes the networks that are not used.
   Status prepare();
 
   // Puts SIMPLE slots of network connections into memory of a GPU, which must outlive this object. Must precede
@@ -87,11 +89,12 @@ class Communicator final : private BufferResolver {
   // this object. If the network cannot reach `slots`, nothing is offered, and a warning is logged.
   Status forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections);
   // Takes connections through a forwarder, whose connect information is `info`. Must precede connect. `connections`:
-  // number of connections for which all ranks have asked the forwarder. `slots`: where this rank's GPU reaches the
-  // forwarder's slots. If the connections cannot be taken, a warning says why.
+  // number of connections for which all ranks have asked the forwarder. `slots`: the address at which this rank's GPU
+  // accesses the forwarder's slots. If the connections cannot be taken, a warning says why.
   void sendThrough(int forwarder, std::span<const uint8_t> info, size_t connections, uint8_t* slots,
                    const std::vector<ForwardedSends::Request>& requests);
-  // The ranks that still send through this rank's GPU: none, threads of this process only, or also other processes.
+  // Which ranks still send through this rank's GPU: none (None), only threads of this process (Here), or also other
+  // processes (Elsewhere).
   enum class Senders : uint8_t { None, Here, Elsewhere };
   Senders senders() const;
   uint64_t forwardedBytes() const;
@@ -125,7 +128,7 @@ class Communicator final : private BufferResolver {
   struct PeerInfo {
     ShmProcess shm;
     uint64_t segment = 0;
-    uint64_t forwarding = 0;  // id of its forwarding segment; 0: it does not forward
+    uint64_t forwarding = 0;  // id of the peer's forwarding segment; 0: the peer does not forward
     Networks::Infos networks;
   };
   explicit Communicator(const CommunicatorConfig& config) : config_(config) {}
@@ -152,7 +155,7 @@ class Communicator final : private BufferResolver {
   std::vector<std::shared_ptr<ShmSegment>> peerSegments_;
   std::unique_ptr<ShmViews> views_;
   std::vector<std::shared_ptr<MappedMemory>> netMemory_;
-  std::vector<std::unique_ptr<ZeroCopySlot[]>> zeroCopySlots_;  // of network connections
+  std::vector<std::unique_ptr<ZeroCopySlot[]>> zeroCopySlots_;  // zero-copy slots of network connections
   DeviceSlots deviceSlots_;
   std::unique_ptr<Engine> engine_;
   Networks networks_;
@@ -161,7 +164,8 @@ class Communicator final : private BufferResolver {
   NetDeviceMemory forwardedSlots_;
   std::unique_ptr<Forwarder> forwarder_;
   uint64_t forwardingId_ = 0;
-  NetTransport* forwardingNet_ = nullptr;       // the network that reaches forwardedSlots_; null: nothing is offered
+  // the network that can access forwardedSlots_; null: this rank does not offer to forward
+  NetTransport* forwardingNet_ = nullptr;
   std::unique_ptr<NetMemory> forwardedMemory_;  // forwardedSlots_ as registered with forwardingNet_
   ForwardedSends forwardedSends_;
   std::unique_ptr<StagingProxy> stagingProxy_;

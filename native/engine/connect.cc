@@ -55,7 +55,7 @@ Status Engine::connectNet(int peer, TransportKind network, int channel, const Co
 StagedEnds Engine::connectionEnds(int peer, int channel) {
   SendConnection& send = channels_[channel]->sendTo(peer);
   const RecvConnection& recv = channels_[channel]->recvFrom(peer);
-  // Kernels do not report their first step, so the connection counts as used from now on.
+  // Kernels do not report their first step, so the connection counts as used from this call on.
   if (send.firstUse != nullptr) send.firstUse->noteFirstUse();
   return {send.memory.block, send.memory.head, send.memory.deviceSlots,
           recv.memory.block, recv.memory.head, recv.memory.deviceSlots};

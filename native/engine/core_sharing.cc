@@ -9,7 +9,7 @@
 namespace jccl {
 namespace {
 
-// A move counts as lasting if the next one becomes necessary only after this many pauses.
+// Number of pauses without another move after which a move counts as lasting.
 constexpr int64_t kPausesOfALastingMove = 8;
 
 }  // namespace
@@ -40,7 +40,8 @@ int32_t betterCore(int rank, std::span<const int32_t> coreOfRank, std::span<cons
 std::vector<int32_t> allowedCores() {
   std::vector<int32_t> cores;
   cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;  // there are more processors than bits in the mask
+  // fails if there are more processors than bits in the mask
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(cpu, &mask)) cores.push_back(cpu + 1);
   }

@@ -4,11 +4,11 @@
 // others when a wait becomes long. A waiting rank yields at once if the awaited rank is on the same core, and polls a
 // moment longer if it is on another core.
 //
-// The kernel does not spread ranks by itself: it takes threads that wait by yielding for busy, with a warm cache. For
-// seconds it leaves three of four ranks on one of two cores, which makes every operation take half as long again. Or it
-// leaves both of two ranks on one core while another program runs on the second; then small operations take ten times
-// as long. So a rank that stays on a core with too many ranks moves itself to the core with the fewest. Only one rank
-// of a core moves at a time. The rank keeps its affinity mask; a thread bound to one core stays there.
+// The kernel does not spread ranks by itself: it takes a thread that waits by yielding for a busy thread with a warm
+// cache. For seconds it leaves three of four ranks on one of two cores, so that every operation takes 1.5 times as
+// long. Or it leaves both of two ranks on one core while another program runs on the second core; then small operations
+// take ten times as long. So a rank that stays on a core with too many ranks moves itself to the core with the fewest.
+// Only one rank of a core moves at a time. The rank keeps its affinity mask; a thread bound to one core stays there.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,8 @@ class CoreSharing {
   struct Pace {
     uint32_t operationsPerCheck;
     int64_t minExceededNanos;  // a rank moves only after its core has had too many ranks for this long
-    // Pauses between moves. The pause doubles, up to the last, while moves do not last because another program needs
-    // the core.
+    // Time between moves. If a move does not last, because another program needs the core, the time doubles, from
+    // firstPauseNanos up to lastPauseNanos.
     int64_t firstPauseNanos;
     int64_t lastPauseNanos;
   };
@@ -62,14 +62,14 @@ class CoreSharing {
   static const Pace kCoreForEach;
 
   int rank_;
-  int fairShare_;  // ranks on each core, rounded up, when they are spread evenly
+  int fairShare_;  // number of ranks on each core, rounded up, if they are spread evenly
   const Pace& pace_;
   bool spreads_;
   CpuPlacement* own_ = nullptr;
   std::vector<const CpuPlacement*> peers_;  // by rank; null for this rank and for ranks of other hosts
   int32_t core_ = CpuPlacement::kUnknown;
   uint32_t operations_ = 0;
-  int64_t exceededSince_ = 0;  // monotonicNanos() since which the core has had too many ranks; 0: it does not
+  int64_t exceededSince_ = 0;  // monotonicNanos() at which the core got too many ranks; 0: it does not have too many
   int64_t pauseNanos_ = 0;     // least time between the last move and the next one
   int64_t movedAt_ = 0;        // monotonicNanos() of the last move
   int moves_ = 0;

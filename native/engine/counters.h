@@ -22,7 +22,7 @@ class Counter {
 struct Counters {
   struct OfCollective {
     Counter operations;
-    Counter bytes;    // of this rank's larger buffer
+    Counter bytes;    // sum of the sizes of this rank's larger buffer
     Counter ticks;    // time that the timed operations took, in the unit of History::time()
     Counter inPlace;  // operations that read and wrote the buffers of peers
   };

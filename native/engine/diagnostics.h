@@ -30,7 +30,7 @@ struct MemoryUsage {
 
 // Use of one transport since the communicator was created.
 struct TransportUse {
-  uint64_t sentBytes = 0;  // as encoded in slots, with the flags of LL and LL128
+  uint64_t sentBytes = 0;  // size in slots, including the flags of LL and LL128
   int64_t longWaits = 0;
   int64_t waitedNanos = 0;
 };
@@ -43,8 +43,8 @@ inline std::string describe(const ChannelWait& wait) {
          (wait.waitedNanos < 0 ? "" : " waitedMillis=" + std::to_string(wait.waitedNanos / 1'000'000));
 }
 
-// Describes the operation that was entered last. If it is done, the failure concerns sends and receives after it, which
-// have no sequence number: the text then says "after" that operation.
+// Describes the operation that was entered last. If that operation is done, the failure concerns later sends and
+// receives, which have no sequence number. The text then begins with "after" and names that operation.
 inline std::string describeLast(const History& history) {
   HistoryRow row;
   if (!history.read(history.lastEntered(), row) || row.state == OperationState::Done) {

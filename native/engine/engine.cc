@@ -7,7 +7,8 @@
 namespace jccl {
 namespace {
 
-// A virtual machine reports the cache of the whole processor, whose other cores run other programs.
+// Limit of the cache that one core is assumed to have. A virtual machine reports the cache of the whole processor, but
+// other programs use it on cores outside the virtual machine.
 constexpr size_t kMaxCacheOfACore = 16u << 20;
 
 }  // namespace
@@ -15,8 +16,8 @@ constexpr size_t kMaxCacheOfACore = 16u << 20;
 SegmentShape Engine::segmentShape(const EngineConfig& config) {
   return {static_cast<uint32_t>(config.size), static_cast<uint32_t>(config.channels),
           ConnectionShape(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes),
-          // Oversubscribed ranks share the cache of a core. Chunks do not rotate, so that fewer lines are in use and
-          // more of them stay in the cache.
+          // Oversubscribed ranks share the cache of a core. So chunks do not rotate within their slots: fewer lines are
+          // in use, and more of them stay in the cache.
           !SpinPolicy::isOversubscribed(config.localRanks, config.cores)};
 }
 

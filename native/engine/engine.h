@@ -43,9 +43,9 @@ struct EngineConfig {
   uint32_t ll128SlotBytes = 32 * 1024;
   int localRanks = 1;  // number of ranks that share this host's cores
   int cores = 1;
-  // Number of ranks of this host whose cores overlap with this rank's, directly or through others, this rank included.
+  // Number of ranks of this host that share cores with this rank, directly or through other ranks, including this rank.
   int sharingRanks = 0;     // 0: localRanks
-  int sharedCores = 0;      // number of cores of these ranks; 0: cores
+  int sharedCores = 0;      // number of cores that sharingRanks ranks use; 0: cores
   int64_t spinNanos = -1;   // -1: chosen from sharingRanks and sharedCores
   bool placesRanks = true;  // see CoreSharing
   uint64_t token[2] = {0, 0};
@@ -79,7 +79,7 @@ class Engine {
   // address of the peer's segment in this process.
   Status connectLocal(int peer, TransportKind transport, uint8_t* base);
   // Connects a peer over a network on one channel. Proxies move the data in `send` and `recv`. `firstUse`, if not null,
-  // is called when the first step is published; before that, proxies may leave `send` alone.
+  // is called when the first step is published; before that, proxies need not look at `send`.
   Status connectNet(int peer, TransportKind network, int channel, const ConnectionMemory& send,
                     const ConnectionMemory& recv, FirstUse* firstUse = nullptr);
   Status setProgress(ProgressEngine* progress);
@@ -105,8 +105,8 @@ class Engine {
   // Sets the segment's memory, so that slots of large operations can get huge pages. It must outlive the communicator.
   void setSlotMemory(const ShmSegment* memory) { slotMemory_ = memory; }
 
-  // Run one operation. Each returns Ok, Invalid if it refused an argument, or the communicator's failure. After a
-  // failure every later operation returns that failure at once.
+  // The following methods run one operation. Each returns Ok, Invalid if it refused an argument, or the communicator's
+  // failure. After a failure every later operation returns that failure at once.
   Code run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
            int64_t timeoutNanos, const Part& part = {});
   Code runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, const std::vector<int64_t>& counts,
@@ -170,25 +170,28 @@ class Engine {
   std::vector<TransportKind> transports_;
   std::vector<Segment> peerSegments_;
   int localPeers_ = 0;
-  CollNetOffer collNet_;  // what the offers of all ranks have in common
+  CollNetOffer collNet_;  // the abilities that the CollNet plug-ins of all ranks offer
   int collNetGroups_ = 0;
   ReduceCopyFn kernels_[kDataTypeCount][kReduceOpCount] = {};
 
-  std::unique_ptr<Worker> operationThread_;  // runs operations if calls of a network may block; null: the caller does
+  // runs operations if calls of a network may block; null: the calling thread runs them
+  std::unique_ptr<Worker> operationThread_;
   std::function<void()> operationBody_;
   bool operationThreadLeft_ = false;  // a call of the network never returned, and the thread was left behind
   std::unique_ptr<Workers> workers_;
   const Operation* inFlight_ = nullptr;
   Transfer transferInFlight_;
   uint64_t sequence_ = 0;
-  size_t streamingBytes_ = 0;  // outputs from this size on hardly fit into the cache, and bypass it until measured
+  // outputs of at least this size hardly fit into the cache, and bypass it until StorePolicy has measured
+  size_t streamingBytes_ = 0;
   Choice lastChoice_;
   StorePolicy slots_;           // for stores into peers' slots
   StorePolicy outputs_{1};      // for the output of operations through slots
   StorePolicy inPlaceOutputs_;  // for the output of operations in place
   ZeroCopy zeroCopy_;
   PointToPoint pointToPoint_;
-  std::vector<PointToPointTask> tasks_;  // of the current exchange; reused, so that exchanges do not allocate
+  // tasks of the current exchange; the vector is reused, so that exchanges do not allocate
+  std::vector<PointToPointTask> tasks_;
   CoreSharing coreSharing_;
   const ShmSegment* slotMemory_ = nullptr;
   int hugeChannels_ = 0;  // number of channels for whose slots huge pages were requested

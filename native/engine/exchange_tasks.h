@@ -18,9 +18,9 @@ struct PointToPointTask {
 
   Kind kind = Kind::Send;
   int peer = 0;
-  uint8_t* address = nullptr;  // a send only reads from it
+  uint8_t* address = nullptr;  // not written by a send
   size_t bytes = 0;
-  uint32_t fingerprint = 0;  // both ends must agree on it
+  uint32_t fingerprint = 0;  // must be equal at both ends
 };
 
 // Checks that all peers are ranks, and that this rank's sends to itself match its receives from itself in order and

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kMagic = 0x4457464c43434a;  // "JCCLFWD"
 constexpr size_t kPage = 4096;
 constexpr size_t kMaxWhy = 1024;
-constexpr int64_t kCheckNanos = 100'000'000;  // between two checks that the forwarders' processes still run
+constexpr int64_t kCheckNanos = 100'000'000;  // time between two checks that the forwarders' processes still run
 
 size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -23,7 +23,7 @@ struct ForwardingSegment::Header {
   uint64_t magic = kMagic;
   uint64_t connections = 0;
   alignas(64) StagingCounts counts;
-  alignas(64) std::atomic<uint32_t> ended{0};  // set after `why`, with release
+  alignas(64) std::atomic<uint32_t> ended{0};  // set after `why` is written, with release order
   char why[kMaxWhy] = {};
 };
 

@@ -5,9 +5,9 @@
 //                          ── slot headers, LL and LL128 slots: memory that both map ── its send proxy ──> receiver
 //
 // The forwarder offers memory for the connections that other ranks have asked for. Before prepare(), a sender takes the
-// connections that it can use. The forwarder then makes these connections in the sender's name, and moves their data
-// like that of its own connections. The receiver sees no difference. Data from the receiver goes directly to the
-// sender.
+// connections that it can use. The forwarder then makes these connections in the sender's name, and moves their data in
+// the same way as the data of its own connections. The receiver sees no difference. Data from the receiver goes
+// directly to the sender.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct ForwardedConnection {
   int from = -1;
   int to = -1;
   int channel = 0;
-  int adapter = NetDeviceNumbers::kUnknown;  // the plan's number of the network device by which it leaves this host
+  int adapter = NetDeviceNumbers::kUnknown;  // the plan's number of the network device that sends its data
   bool ahead = false;  // a ring or a tree needs it, so it is made during initialisation instead of at its first use
 };
 
@@ -118,7 +118,7 @@ class ForwardedSends {
   std::vector<std::shared_ptr<ShmSegment>> segments() const;
   // Returns true if a forwarder has stopped moving data or its process has ended.
   bool broken();
-  // Returns the reason, or an empty string if no forwarder is broken.
+  // Returns why a forwarder is broken, or an empty string if none is.
   std::string error() const;
   // Tells the forwarders that this rank no longer uses their memory. Call it after the last kernel.
   void release();

@@ -33,20 +33,20 @@ struct HistoryRow {
   int64_t choice = 0;  // Choice::encode() without chunkBytes
 };
 
-// The thread that runs operations writes records without a lock; any thread reads them. A reader recognises a record
-// that is rewritten meanwhile by its sequence number, and does not return it.
+// The thread that runs operations writes records without a lock; any thread reads them. If a record is rewritten while
+// a reader copies it, the reader recognises this by the sequence number and does not return the record.
 class History {
  public:
-  // How operations are timed. `Coarse` is for a communicator of one rank, which never waits: the begin of a small
-  // operation is the last tick of the process (base/clock.h), and its end is not known.
+  // How operations are timed. `Coarse` is for a communicator of one rank, which never waits: a small operation begins
+  // at the last tick of the process (base/clock.h), and the time of its end is not known.
   enum class Timing : uint8_t { None, Coarse, Exact };
 
   // Number of records that reports of hangs need.
   static constexpr uint64_t kMinRecords = 256;
   static constexpr uint64_t kDefaultRecords = 1024;
 
-  // `operations`: number of records, which is rounded up to a power of two and to kMinRecords; with 0 no times are
-  // recorded. `alone`: the communicator has one rank.
+  // `operations`: number of records, which is rounded up to a power of two of at least kMinRecords. If it is 0, records
+  // contain no times. `alone`: the communicator has one rank.
   explicit History(uint64_t operations = kDefaultRecords, bool alone = false)
       : records_(roundUp(operations)), mask_(records_.size() - 1), timing_(timingOf(operations, alone)) {}
 
@@ -141,7 +141,8 @@ class History {
     return timing != Timing::Exact ? duration : CycleClock::durationNanos(duration);
   }
 
-  // Converts both times with one converter, so that the end stays after the begin. 0 means not known and stays 0.
+  // Converts both times with one converter, so that `ended` stays after `begun`. A time of 0 means not known and stays
+  // 0.
   static void toNanos(Timing timing, int64_t& begun, int64_t& ended) {
     if (timing != Timing::Exact) return;
     const CycleClock::Converter clock;
@@ -152,8 +153,8 @@ class History {
  private:
   static constexpr uint64_t kIsBytes = uint64_t{1} << 63;
 
-  // Returns what the application requested: the count, or bytes if each rank has a count. For a part of an operation
-  // returns the count of the whole.
+  // Returns the amount of data that the application requested: the count, or kIsBytes and the number of bytes if each
+  // rank has its own count. For a part of an operation returns the count of the whole operation.
   static uint64_t amountOf(const Operation& operation) {
     if (operation.part.whole != 0) return operation.part.whole;
     return __builtin_expect(operation.count == 0, 0) ? kIsBytes | operation.bufferBytes() : operation.count;

@@ -35,7 +35,7 @@ Status Networks::openOptional(TransportKind kind, bool offered, const NetConfig&
   Status opened = open(kind, config, maker, addresses);
   if (opened) return opened;
   obstacle = opened.message();
-  if (opened.code() == Code::Invalid) return opened;  // a setting is wrong; after other errors another network is used
+  if (opened.code() == Code::Invalid) return opened;  // a setting is wrong; other errors only exclude this network
   logMessage(LogLevel::Info, "net", std::string(nameOf(kind)) + ": not used: " + obstacle);
   return Status::ok();
 }

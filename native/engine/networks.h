@@ -20,10 +20,10 @@ class Networks {
   struct Offer {
     NetMaker sockets;  // empty: the built-in sockets
     bool ib = false;
-    bool plugin = false;  // the plug-in that NetConfig names
+    bool plugin = false;  // true: the plug-in that NetConfig names
   };
 
-  // Infos has the published information of each network, in the order of kKinds.
+  // Infos contains the information that each network has published, in the order of kKinds.
   static constexpr std::array kKinds = {TransportKind::Socket, TransportKind::Ib, TransportKind::Plugin};
   using Infos = std::array<std::span<const uint8_t>, kKinds.size()>;
 
@@ -37,7 +37,7 @@ class Networks {
 
   // Returns null if the network is not open.
   NetTransport* find(TransportKind kind) const;
-  // Returns None if no open network has this transport.
+  // Returns the kind of this network; None if it is not one of the open networks.
   TransportKind kindOf(const NetTransport* transport) const;
   // Returns Ok if this network can reach the peer, otherwise the reason.
   Status probe(TransportKind kind, const Infos& peer) const;

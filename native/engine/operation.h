@@ -66,7 +66,7 @@ JCCL_FN constexpr bool isCollNet(Algorithm algorithm) {
   return algorithm == Algorithm::CollNetDirect || algorithm == Algorithm::CollNetChain;
 }
 
-// The kind of an operation. Packed: collective | type << 8 | reduction << 16.
+// The kind of an operation. Packed into an integer: collective | type << 8 | reduction << 16.
 struct OperationCode {
   Collective collective;
   DataType type;
@@ -90,10 +90,13 @@ struct OperationCode {
 
 // The way to execute an operation. Packed: algorithm | protocol << 4 | channels << 8 | flags << 16 | chunkBytes << 32.
 struct Choice {
-  static constexpr uint16_t kTryZeroCopy = 1;   // the same on all ranks of an operation
-  static constexpr uint16_t kZeroCopyUsed = 2;  // only in a choice that native code returns
-  static constexpr uint16_t kTwoShot = 4;       // direct all-reduce is two-shot: every rank reduces a shard
-  static constexpr uint16_t kByHosts = 8;  // direct: only one rank of a host sends to other hosts (collectives/hosts.h)
+  // run in place if possible; the flag is the same on all ranks of an operation
+  static constexpr uint16_t kTryZeroCopy = 1;
+  // set only in a choice that native code returns: the operation ran in place
+  static constexpr uint16_t kZeroCopyUsed = 2;
+  static constexpr uint16_t kTwoShot = 4;  // algorithm `direct`, all-reduce: two-shot, every rank reduces one part
+  // algorithm `direct`: only one rank of a host sends to other hosts (collectives/hosts.h)
+  static constexpr uint16_t kByHosts = 8;
 
   Algorithm algorithm = Algorithm::Ring;
   Protocol protocol = Protocol::Simple;
@@ -116,19 +119,21 @@ struct Choice {
   }
 };
 
-// The place of an operation in a larger operation that is executed in parts. All ranks cut it into the same parts.
+// The place of an operation in a larger operation that is executed in parts. All ranks divide the larger operation into
+// the same parts.
 struct Part {
   size_t whole = 0;  // number of elements of the larger operation; 0: the operation is no part
   size_t begin = 0;  // first element of the part
 
-  // Hashes both: ranks with different larger operations are in different operations, even if this part is the same.
+  // Hashes `whole` and `begin`. So the fingerprints of ranks whose larger operations differ are different, even if this
+  // part is the same.
   uint64_t fingerprint() const {
     return whole == 0 ? 0 : ((whole * 0x9e3779b97f4a7c15u) ^ (begin + 1)) * 0xd6e8feb86659fd93u;
   }
 };
 
 struct Operation {
-  Operation() {}  // replaces the compiler's constructor, which clears the object by a slow string instruction
+  Operation() {}  // replaces the compiler's constructor, which would clear the object with a slow string instruction
 
   OperationCode code{};
   Choice choice;
@@ -139,7 +144,8 @@ struct Operation {
   // For v-forms: the number of elements and the displacement of each rank's part; null for equal parts.
   const int64_t* counts = nullptr;
   const int64_t* displacements = nullptr;
-  size_t bytes = 0;  // size of the larger buffer, which decides about streaming; in an exchange, bytes between a pair
+  // size of the larger buffer, which decides about streaming; in an exchange: bytes between two ranks
+  size_t bytes = 0;
   size_t moved = 0;  // in an exchange: bytes that this rank sends or that it receives, whichever is more
   Part part;
   uint64_t sequence = 0;
@@ -149,7 +155,7 @@ struct Operation {
   size_t bufferBytes() const { return isExchange(code.collective) || code.op == kUserReduction ? moved : bytes; }
 };
 
-// Returns the part of the fingerprint that messages contain.
+// Returns the 32 bits of the fingerprint that messages contain.
 JCCL_FN inline uint32_t narrow(uint64_t fingerprint) { return static_cast<uint32_t>(fingerprint ^ fingerprint >> 32); }
 
 // Hashes everything that all ranks must agree on. Two ranks whose fingerprints differ are in different operations.

@@ -33,7 +33,7 @@ inline Operation operationOf(OperationCode code, Choice choice, const void* send
   return operation;
 }
 
-// Sets the count, and `bytes`: of the larger buffer, or of the message between a pair of ranks in an exchange.
+// Sets `count`, `root` and `bytes`: the size of the larger buffer or, in an exchange, of the message between two ranks.
 inline void setCount(Operation& operation, size_t count, int root, int size) {
   const Collective collective = operation.code.collective;
   operation.count = count;

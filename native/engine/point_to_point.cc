@@ -11,7 +11,7 @@ namespace jccl {
 namespace {
 
 constexpr size_t kMinChunkBytes = 64 * 1024;
-// A message is divided into at most this many chunks, so that copying one overlaps with sending another.
+// A message is divided into at most this many chunks, so that one chunk is copied while another is sent.
 constexpr size_t kChunks = 4;
 
 // Returns the size of the next chunk of a message. Both ends compute the same.
@@ -43,8 +43,8 @@ bool isHere(const RecvConnection& connection, Protocol protocol) {
   return LLCodec::load(connection.memory.llSlot(step), 0, LLFlags<32>::flagOf(step), check);
 }
 
-// Returns the protocol of the next message if it has arrived with another one than `expected`: the sender's message
-// then has another size than this rank expects.
+// Returns the protocol of the next message if it has arrived with another protocol than `expected`. In that case the
+// sender's message does not have the size that this rank expects.
 std::optional<Protocol> foundInstead(const RecvConnection& connection, Protocol expected) {
   if (connection.isNet()) return std::nullopt;
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
@@ -105,13 +105,14 @@ Protocol PointToPoint::largestProtocol(Tasks tasks, Channel& channel) const {
   Protocol largest = Protocol::LL;
   for (const PointToPointTask& task : tasks) {
     if (task.peer == rank_) continue;
-    const SendConnection& connection = channel.sendTo(task.peer);  // a receive has the same protocol
+    // a receive has the same protocol as a send of this size
+    const SendConnection& connection = channel.sendTo(task.peer);
     largest = std::max(largest, protocolOf(task, connection.memory, connection.transport));
   }
   return largest;
 }
 
-// Sends small messages as far as there is credit for them. Returns the index of the first task that is not sent.
+// Sends small messages until one finds no credit. Returns the index of the first task that is not sent.
 size_t PointToPoint::sendAhead(Tasks tasks, Channel& channel) const {
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].peer == rank_ || !isSend(tasks[i])) continue;
@@ -155,7 +156,7 @@ void PointToPoint::moveEach(Tasks tasks, Channel& channel) {
   if (network != nullptr) network->revoke();
 }
 
-// Fails the communicator if a message did not match; returns true then. Call it after a wait has ended, because the end
+// Fails the communicator and returns true if a message did not match. Call it after a wait has ended, because the end
 // of the wait clears the progress record.
 bool PointToPoint::failMismatched(Channel& channel) {
   if (mismatch_) channel.waiter().fail(Code::Mismatch, *mismatch_);
@@ -189,7 +190,8 @@ bool PointToPoint::moveAll(Tasks tasks, Channel& channel) {
     const RecvConnection& from = channel.recvFrom(unfinished->peer);
     const WaitPlace place{unfinished->peer, sends ? to.transport : from.transport,
                           sends ? WaitFor::Credit : WaitFor::Data, Protocol::Simple, sends ? to.step : from.step};
-    // A wait may check its condition again after it was true, so `any` stays true once something has moved.
+    // A wait may evaluate its condition again after the condition was true, so `any` stays true once something has
+    // moved.
     bool any = false;
     const auto moved = [&] {
       for (size_t i = 0; i < used_; ++i) any = advance(queues_[i], tasks, channel) || any;
@@ -286,7 +288,8 @@ bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvC
   return true;
 }
 
-// Copies bytes. The buffers of a message from this rank to itself may overlap; they are not stored past the cache then.
+// Copies bytes. The buffers of a message from this rank to itself may overlap; then the copy is not stored past the
+// cache.
 void PointToPoint::copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pastCache) const {
   if (bytes == 0 || to == from) return;
   if (!pastCache || (to < from + bytes && from < to + bytes)) {
@@ -298,7 +301,7 @@ void PointToPoint::copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pas
   stores_.copy(&destination, 1, &source, 1, bytes, PostOp{}, 1);
 }
 
-// Unpacks the part of a small message that has arrived, from offset `done` on.
+// Unpacks what has arrived of a small message, beginning at offset `done`.
 PointToPoint::Moved PointToPoint::receiveSmall(const PointToPointTask& task, Protocol protocol, size_t& done,
                                                RecvConnection& connection) {
   const uint64_t step = connection.step;

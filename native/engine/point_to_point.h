@@ -63,10 +63,10 @@ class PointToPoint {
   void copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pastCache) const;
 
   int rank_;
-  ChunkStores stores_;  // of the current run
+  ChunkStores stores_;  // stores of the current run
   std::vector<Queue> queues_;
   size_t used_ = 0;
-  std::optional<WaitPlace> mismatch_;  // where another message than the expected one arrived
+  std::optional<WaitPlace> mismatch_;  // place of the wait in which an unexpected message arrived
 };
 
 }  // namespace jccl

@@ -12,9 +12,9 @@ namespace {
 
 constexpr uint64_t kOperationsPerUpdate = 64;
 
-// Smallest operations for which both kinds of store are measured (store_policy.h). Chunks of smaller ones are written
-// so quickly that reading the clock costs more than the better kind gains. A small output may still be in the core's
-// own cache when its user reads it.
+// Smallest operations for which both kinds of store are measured (store_policy.h). Chunks of smaller operations are
+// written so quickly that reading the clock costs more than the faster kind of store saves. A small output may still be
+// in the core's own cache when the application reads it.
 constexpr size_t kMinTriedSlots = 16u << 10;
 constexpr size_t kMinTriedOutput = 4u << 20;
 
@@ -24,8 +24,8 @@ constexpr size_t kMinFillingBytes = 4u << 20;
 }  // namespace
 
 // Runs `body` on operationThread_ if calls of the network may block, otherwise on the calling thread. operationThread_
-// can be left behind in such a call. It runs the whole operation, so that each operation costs one handover instead of
-// one for each message.
+// can be left behind in such a call. That thread runs the whole operation, so that each operation costs one handover
+// instead of one for each message.
 template <typename Body>
 Code Engine::onOperationThread(Body body) {
   if (__builtin_expect(operationThread_ == nullptr, 1)) return body();
@@ -123,14 +123,14 @@ Code Engine::execute(Operation& operation, int64_t timeoutNanos) {
   const bool inPlace = __builtin_expect(triesInPlace(operation), 0) && runInPlace(operation, transfer);
   if (!inPlace) {
     runThroughSlots(operation, transfer);
-    // Not earlier, as reading `choice` would wait for the stores that have just written it.
+    // Copied only after the run: earlier, reading `choice` would wait for the stores that have just written it.
     lastChoice_ = operation.choice;
   }
   return finish(operation, inPlace);
 }
 
 // Requests huge pages for the slots of `channels` channels. Only large operations call this: small ones touch little of
-// the slots' memory, while a huge page takes memory as a whole.
+// the slots' memory, but a huge page is always allocated as a whole.
 void Engine::takeHugePages(int channels) {
   for (int channel = hugeChannels_; channel < channels && slotMemory_ != nullptr; ++channel) {
     for (const Channel::Need& need : needs(channel)) {
@@ -190,7 +190,7 @@ void Engine::enter(Operation& operation, int64_t timeoutNanos) {
     control_.core = coreSharing_.begin();
   } else if (__builtin_expect(control_.sharesCore || updates, 0)) {
     coreSharing_.begin();
-    control_.sharesCore = false;  // until a wait finds another rank on this core again
+    control_.sharesCore = false;  // a wait sets it again if it finds another rank on this core
   }
   if (updates) {
     for (const auto& channel : channels_) channel->waiter().updateRegistration();
@@ -206,8 +206,8 @@ Code Engine::finish(const Operation& operation, bool inPlace) {
   return code;
 }
 
-// Returns the choice that is nearest to `choice` and can run here. All ranks get the same, because only facts that they
-// share decide. `evenParts`: the operation has one count for all ranks.
+// Returns the choice that is nearest to `choice` and can run here. The result is the same on all ranks, because it
+// depends only on facts that they share. `evenParts`: the operation has one count for all ranks.
 Choice Engine::adjustChoice(Choice choice, OperationCode code, bool evenParts) const {
   const Collective collective = code.collective;
   if (choice.channels > config_.channels) choice.channels = static_cast<uint8_t>(config_.channels);
@@ -240,7 +240,8 @@ Transfer Engine::transferOf(const Operation& operation) const {
   return transfer;
 }
 
-// Return the bytes of this rank's send buffer that an operation reads, and of its receive buffer that it writes.
+// inputBytes() returns how many bytes of this rank's send buffer an operation reads, outputBytes() how many bytes of
+// its receive buffer the operation writes.
 size_t Engine::inputBytes(const Operation& operation) const {
   return operation.code.collective == Collective::AllGather ? partBytes(operation) : operation.bytes;
 }
@@ -262,8 +263,8 @@ bool Engine::triesInPlace(const Operation& operation) const {
          allLocal() && config_.size - 1 <= kMaxFanout && ZeroCopy::supports(operation.code.collective);
 }
 
-// Returns true if the operation is over, done or failed. Returns false if the buffers of a rank cannot be reached by
-// all ranks: then nothing has happened.
+// Runs the operation in place. Returns true if it is done or has failed. Returns false, and has done nothing, if some
+// rank's buffers cannot be accessed by all ranks.
 bool Engine::runInPlace(const Operation& operation, Transfer transfer) {
   const Collective collective = operation.code.collective;
   const bool tried = operation.bytes >= kMinTriedOutput;
@@ -334,7 +335,8 @@ void Engine::runChannel(int channel, const Operation& operation, Transfer& trans
   }
 }
 
-// Fails the communicator with the exception that the calling catch block handles. Keeps its text if there is memory.
+// Fails the communicator with the exception that the calling catch block handles. Keeps the text of the exception if
+// there is memory for it.
 Code Engine::failThrown() noexcept {
   const Status thrown = thrownStatus();
   control_.fail(thrown.code());

@@ -40,22 +40,23 @@ struct SegmentHeader {
 
 // The location of a rank's buffers in an operation that may run in place.
 struct BufferLocations {
-  bool shared = false;  // peers can reach all buffers of this rank that they use
+  bool shared = false;  // peers can access all buffers of this rank that they use
   uint64_t sendSegment = 0, sendOffset = 0;
   uint64_t recvSegment = 0, recvOffset = 0;
   uint64_t fingerprint = 0;
 };
 
 // The buffer-exchange descriptor that a rank writes for each peer before an operation that may run in place. A rank
-// with ordinary buffers that only sends may be any number of operations ahead of its peers. So a later descriptor can
-// replace the one that a peer is about to read.
+// that only sends and whose buffers are ordinary may be any number of operations ahead of its peers. So a later
+// descriptor can replace the one that a peer is about to read.
 class alignas(64) BufferDescriptor {
  public:
   void publish(uint64_t sequence, const BufferLocations& own) {
     sequence_.store(0, std::memory_order_relaxed);
     const uint64_t values[kValues] = {own.shared,      own.sendSegment, own.sendOffset,
                                       own.recvSegment, own.recvOffset,  own.fingerprint};
-    // Each store releases the invalidation: a reader that has read a new value sees the invalidation afterwards.
+    // Each store releases the preceding invalidation of sequence_: a reader that has read a new value also sees the
+    // invalidation.
     for (int i = 0; i < kValues; ++i) values_[i].store(values[i], std::memory_order_release);
     sequence_.store(sequence, std::memory_order_release);
   }
@@ -73,7 +74,7 @@ class alignas(64) BufferDescriptor {
 
  private:
   static constexpr int kValues = 6;
-  std::atomic<uint64_t> sequence_;  // of the operation; written last, 0 while the values change
+  std::atomic<uint64_t> sequence_;  // sequence number of the operation; written last; 0 while the values change
   std::atomic<uint64_t> values_[kValues];
 };
 static_assert(sizeof(BufferDescriptor) == 64);
@@ -82,18 +83,18 @@ struct alignas(64) CompletionFlag {
   std::atomic<uint64_t> sequence;
 };
 
-// What one rank writes for another. Operations use the two descriptors and the two flags alternately: a rank that waits
-// for the reader can be one operation ahead of it, but never two.
+// The memory that one rank writes for another. Operations use the two descriptors and the two flags alternately: a
+// writer that waits for the reader can be one operation ahead of the reader, but never two.
 struct BufferExchange {
   BufferDescriptor descriptors[2];
   CompletionFlag finished[2];
 };
 static_assert(sizeof(BufferExchange) == 256);
 
-// With this line in the segments of its peers, a rank whose operation fails takes back the buffers that the peers use
-// in place. The owner of a buffer writes `revokedBy` and then reads `inside`; the peer writes `inside` and then reads
-// `revokedBy`, all sequentially consistent. So either the peer sees the revocation before it touches a buffer, or the
-// owner sees that the peer is inside.
+// The line through which a rank whose operation fails revokes the buffers that the owner of this segment uses in place.
+// The rank that owns a buffer writes `revokedBy` in the segment of each peer and then reads `inside`; the peer writes
+// `inside` and then reads `revokedBy`, all sequentially consistent. So either the peer sees the revocation before it
+// touches a buffer, or the owner sees that the peer is inside.
 struct alignas(64) PeerAccess {
   std::atomic<uint32_t> inside;     // written by the segment's rank: nonzero while it uses peers' buffers
   std::atomic<uint32_t> revokedBy;  // written by peers: rank + 1 of a peer whose buffers must not be used any more

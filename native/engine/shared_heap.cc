@@ -14,7 +14,8 @@ namespace {
 // Huge pages take memory for the whole buffer, also for parts that are never used. A buffer larger than a quarter of
 // the available memory gets none, as other programs may need that memory.
 constexpr size_t kMaxPartOfMemory = 4;
-constexpr size_t kAlwaysBytes = size_t{64} << 20;  // a smaller buffer always gets them, without reading /proc/meminfo
+// a smaller buffer always gets huge pages, without reading /proc/meminfo
+constexpr size_t kAlwaysBytes = size_t{64} << 20;
 
 bool fitsAtOnce(size_t bytes) {
   if (bytes <= kAlwaysBytes) return true;

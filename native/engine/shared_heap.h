@@ -13,8 +13,8 @@
 
 namespace jccl {
 
-// There is one per process. Each buffer is a separate segment in the process's registry, where communicators find it by
-// address. Thread-safe.
+// The one shared heap of a process. Each buffer is a separate segment in the process's registry, where communicators
+// find it by address. Thread-safe.
 class SharedHeap {
  public:
   static SharedHeap& ofThisProcess();
@@ -28,16 +28,17 @@ class SharedHeap {
 
   // Registers the memory of an ordinary allocation, so that peers use it in place like a buffer of allocate(). Refuses
   // memory that shares its pages with other allocations or overlaps with shared memory; the error names the remedy. No
-  // thread may write to the memory meanwhile. `id` names the registration.
+  // thread may write to the memory during the call. `id` names the registration.
   Status adopt(const void* address, size_t bytes, uint64_t& id);
-  // Ends a registration: the allocation gets private pages with the same bytes. Peers and other threads must not use it
-  // meanwhile. If its owner has freed the allocation, sets `freed` and leaves its addresses alone.
+  // Ends a registration: the allocation gets private pages with the same bytes. Peers and other threads must not use
+  // the allocation during the call. If the application has freed the allocation, sets `freed` and does not touch its
+  // addresses.
   Status giveBack(uint64_t id, bool& freed);
 
  private:
   struct Buffer {
     std::shared_ptr<ShmSegment> segment;
-    uint64_t id = 0;  // in the registry; 0 after retire()
+    uint64_t id = 0;  // id in the registry; 0 after retire()
   };
 
   Status start();
@@ -47,7 +48,8 @@ class SharedHeap {
   Status find(void* memory, std::map<void*, Buffer>::iterator& found);
 
   std::mutex mutex_;
-  std::shared_ptr<ShmRegistry> registry_;  // held while there is shared memory, so that its ids stay known
+  // kept while there is shared memory, so that the ids of that memory stay known
+  std::shared_ptr<ShmRegistry> registry_;
   std::map<void*, Buffer> buffers_;
   std::map<uint64_t, std::shared_ptr<AdoptedMemory>> adopted_;
 };

@@ -9,7 +9,8 @@ namespace jccl {
 namespace {
 
 constexpr int kIdlePolls = 64;
-constexpr int64_t kLastWaitNanos = 200'000;  // longest sleep between polls, as kernels publish without an event
+// longest sleep between polls, which are needed because no event reports what kernels publish
+constexpr int64_t kLastWaitNanos = 200'000;
 constexpr int64_t kSleepNanos = 100'000'000;
 
 }  // namespace
@@ -38,7 +39,7 @@ void StagingProxy::run() {
     try {
       return !stopping_.load() && round(progress);
     } catch (...) {
-      progress.broken = true;  // it is not known what was moved, so kernels must not wait for it
+      progress.broken = true;  // some data may not have been moved, so kernels must not wait for it
       throw;
     }
   });

@@ -34,8 +34,8 @@ struct StagedEnds {
   uint8_t* recvSlots = nullptr;
 };
 
-// Memory of a GPU for SIMPLE slots, and the connections that use it, in the order of their slots in the memory. Each
-// takes ConnectionShape::simpleSlotsBytes().
+// Memory of a GPU for SIMPLE slots, and the connections that use it, in the order of their slots in the memory. The
+// slots of each connection take ConnectionShape::simpleSlotsBytes().
 struct DeviceSlots {
   struct Use {
     int peer = -1;
@@ -51,15 +51,15 @@ struct DeviceSlots {
 // waits in these operations.
 class StagingProxy {
  public:
-  // How this rank is connected to its forwarders and to the ranks for which it forwards (engine/forwarding.h).
+  // Data that this rank shares with its forwarders and with the ranks for which it forwards (engine/forwarding.h).
   struct Forwarding {
-    StagingCounts* counts = nullptr;         // shared with the ranks for which this rank forwards; null: there are none
+    StagingCounts* counts = nullptr;  // shared with the ranks for which this rank forwards; null: it forwards for none
     std::vector<StagingCounts*> forwarders;  // the counts of this rank's forwarders
-    std::function<bool()> broken;            // returns true if a forwarder or CollNet failed; empty: neither is in use
+    std::function<bool()> broken;  // returns true if a forwarder or CollNet failed; empty: this rank uses neither
   };
 
-  // When the network fails, the thread calls `failed` and then ends the waits of kernels by `controls`, with
-  // Code::Transport. The words of `controls` must exist until the activity is closed or this object is destroyed.
+  // When the network fails, the thread calls `failed` and then ends the waits of kernels with Code::Transport, by
+  // writing to `controls`. The words of `controls` must exist until the activity is closed or this object is destroyed.
   // `spinNanos`: while an operation is in flight, the thread polls without a pause until nothing has moved for this
   // long; use 0 on hosts that have no core for the thread.
   StagingProxy(ProgressEngine& network, const ChannelControls& controls, std::function<void()> failed,

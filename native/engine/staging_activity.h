@@ -1,4 +1,4 @@
-// Counts of operations that have begun and ended, by which a GPU's runtime informs the proxy threads of its staged
+// Counts of operations that have begun and ended. A GPU's runtime uses them to inform the proxy threads of its staged
 // connections. The object is in ordinary memory of the process; the host engine's library passes its address to the
 // GPU's library.
 #pragma once
@@ -29,8 +29,8 @@ struct StagingCounts {
 class StagingActivity {
  public:
   StagingActivity() = default;
-  // `counts`: for this rank's proxy thread; null: a member of this object. `forwarders`: the counts of this rank's
-  // forwarders.
+  // `counts`: the counts for this rank's proxy thread; null: uses a member of this object. `forwarders`: the counts of
+  // this rank's forwarders.
   StagingActivity(StagingCounts* counts, std::vector<StagingCounts*> forwarders)
       : counts_(counts == nullptr ? &own_ : counts), forwarders_(std::move(forwarders)) {}
   StagingActivity(const StagingActivity&) = delete;
@@ -65,7 +65,8 @@ class StagingActivity {
     closed_ = true;
     ended(open_.exchange(0));
   }
-  // Called by the proxy thread: runs `body`, which uses those words, unless the runtime has called close().
+  // Called by the proxy thread: runs `body`, which uses the words that end kernels, unless the runtime has called
+  // close().
   template <class Body>
   void unlessClosed(Body&& body) {
     const std::lock_guard lock(mutex_);

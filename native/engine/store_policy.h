@@ -20,9 +20,9 @@
 // a host can use. So each rank times its own operations, by collective and size, and uses the faster kind of store.
 //
 // An operation takes as long as its slowest rank. A rank that tries the faster kind alone sees no gain, so all ranks
-// must change at the same time. They do this by counting, because all ranks of a communicator run the same operations
-// in the same order. Of every Samples::period operations of a collective and size, all ranks measure the first few, one
-// kind of store after the other. Each rank then decides by its own times.
+// must change at the same time. Counting operations makes them do so, because all ranks of a communicator run the same
+// operations in the same order. Of every Samples::period operations of a collective and size, all ranks measure the
+// first few, one kind of store after the other. Each rank then decides by its own times.
 //
 // If data goes in one direction only, the sender is ahead of the receiver by all slots, and the time of its stores does
 // not show what they cost the receiver. So the sender measures only once the slots are full, when it is as slow as the
@@ -82,10 +82,13 @@ class StorePolicy {
  private:
   // The operations that are measured for each kind of store.
   struct Samples {
-    int skipped;  // before the counted ones: they find slots and caches as the other kind of store left them
+    // operations that are not counted, because they find slots and caches as the other kind of store left them
+    int skipped;
     int counted;
-    int period;          // number of operations from one measurement to the next
-    bool ahead = false;  // the sender is ahead: typical() counts; otherwise the shortest, as late peers only add time
+    int period;  // number of operations from one measurement to the next
+    // true: the sender is ahead, and Time::typical() is compared; false: the shortest time, because late peers only add
+    // time
+    bool ahead = false;
 
     constexpr int all() const { return skipped + counted; }
   };
@@ -115,17 +118,18 @@ class StorePolicy {
       if (nanos > longest[0]) std::swap(nanos, longest[0]);
       longest[1] = std::max(longest[1], nanos);
     }
-    // Returns the sum without the two longest times, as a rank may have been late in them.
+    // Returns the sum of all times but the two longest, in which a rank may have been late.
     int64_t typical() const { return sum - longest[0] - longest[1]; }
   };
 
-  // Number of first operations that a sender that is ahead does not measure: each uses a new part of its slot.
+  // Number of first operations that are not measured if the sender is ahead, because each of them uses a new part of
+  // its slot.
   static constexpr int kFresh = 4 * kSlots;
 
   struct Kind {
-    Time time;                // of the kind of store that is being measured
-    int64_t cachedNanos = 0;  // the result for stores into the cache
-    int place = 0;            // of the next operation in the period
+    Time time;                // times of the kind of store that is being measured
+    int64_t cachedNanos = 0;  // the measured time of stores into the cache
+    int place = 0;            // number of the next operation in the period
     bool decided = false;     // true after the first measurement
     bool streaming = false;   // result of the last measurement: stores past the cache are faster
   };

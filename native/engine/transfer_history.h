@@ -15,7 +15,7 @@ namespace jccl {
 
 // A copy of a record, for readers; see HistoryRow.
 struct TransferRow {
-  uint64_t number = 0;  // from 1
+  uint64_t number = 0;  // number of the group, counted from 1
   uint64_t after = 0;   // the sequence number of the preceding operation
   OperationState state = OperationState::None;
   int32_t sends = 0;

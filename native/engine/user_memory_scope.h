@@ -9,10 +9,11 @@ namespace jccl {
 
 class UserMemoryScope {
  public:
-  // Smallest memory that is made known: registering less costs more than copying it.
+  // Size of the smallest buffer that is made known to the network: registering a smaller one costs more than copying
+  // it.
   static constexpr size_t kMinBytes = 256 * 1024;
 
-  // `network`: null if there is none.
+  // `network`: null if the communicator uses no network.
   explicit UserMemoryScope(ProgressEngine* network) : network_(network) {}
   ~UserMemoryScope() {
     if (added_) network_->clearUserMemory();
@@ -20,7 +21,7 @@ class UserMemoryScope {
   UserMemoryScope(const UserMemoryScope&) = delete;
   UserMemoryScope& operator=(const UserMemoryScope&) = delete;
 
-  // `written`: the network may receive into it.
+  // `written`: the network may receive into the memory.
   void add(const void* address, size_t bytes, bool written) {
     if (network_ == nullptr || address == nullptr || bytes < kMinBytes) return;
     network_->addUserMemory(address, bytes, written);

@@ -19,8 +19,8 @@ class Worker {
  public:
   using Holds = std::function<bool(std::thread::id)>;
 
-  // `holds`: returns true if the given thread is in a call that will never return; null: there is no such call.
-  // `hasCore`: the worker and the waiting thread have a core each, so that polling keeps neither from running.
+  // `holds`: returns true if the given thread is in a call that will never return; null: every call returns. `hasCore`:
+  // the worker and the waiting thread have a core each, so that polling keeps neither from running.
   explicit Worker(Holds holds, bool hasCore = true) : holds_(std::move(holds)), hasCore_(hasCore) {}
   ~Worker();
   Worker(const Worker&) = delete;

@@ -13,11 +13,11 @@
 namespace jccl {
 namespace {
 
-// In a descriptor for a thread of the same process: the segment number that says that the offset is a pointer.
+// Segment number in descriptors for threads of the same process: it marks the offset as a pointer.
 constexpr uint64_t kThisProcess = ~uint64_t{0};
 
-// Bytes of every buffer that are processed at a time. Chosen from measurements of 4 to 256 KiB: large enough for
-// sequential access to reach full speed, and a small part of the core's own cache.
+// Number of bytes of each buffer that are processed at a time. Chosen from measurements of 4 to 256 KiB: large enough
+// for sequential access to reach full speed, and a small part of the core's own cache.
 constexpr size_t kChunkBytes = 64 * 1024;
 
 // A process that is still inside a chunk after this time counts as stopped: a chunk takes less than a millisecond of
@@ -74,8 +74,8 @@ ZeroCopy::Result ZeroCopy::run(const Operation& operation, const Transfer& trans
   return Result::Failed;
 }
 
-// Returns the size of the buffers that peers use: those with the parts of all ranks, or with the whole of one rank's
-// data.
+// Returns the size of the buffers that peers use. Such a buffer contains the parts of all ranks, or all data of one
+// rank.
 size_t ZeroCopy::largeBufferBytes(const Operation& operation) const {
   const bool isPair = isExchange(operation.code.collective) && operation.counts == nullptr;
   return operation.bytes * (isPair ? size_ : 1);
@@ -85,8 +85,8 @@ void ZeroCopy::publish(int peer, uint64_t sequence, const BufferLocations& own) 
   peers_[peer].bufferExchangeOf(rank_).descriptors[sequence % 2].publish(sequence, own);
 }
 
-// Publishes descriptors of the last two declared operations. Peers that find the descriptor of a later operation take
-// an operation for ordinary, so the earlier declared ones need none.
+// Publishes descriptors of the last two declared operations. A peer that finds the descriptor of a later operation
+// takes its own operation for ordinary, so the earlier declared operations need no descriptors.
 void ZeroCopy::declareOrdinary() {
   declaredTo_ = sequence_ + std::min(ordinary_ / kOrdinaryShare, kMaxDeclared);
   ordinary_ += declaredTo_ - sequence_;
@@ -154,7 +154,9 @@ bool ZeroCopy::collect(const Operation& operation, Waiter& waiter, bool& shared)
       continue;
     }
     if (!theirs.shared) {
-      shared = false;  // no mismatch check here: a peer may declare before it knows the operation, and slots check it
+      // fingerprints are not compared: a peer may declare an operation ordinary before it knows it, and slots compare
+      // them
+      shared = false;
       continue;
     }
     if (theirs.fingerprint != operation.fingerprint) {
@@ -235,7 +237,7 @@ bool ZeroCopy::workInside(const Operation& operation, const Transfer& transfer, 
   } else if (collective == Collective::Reduce || collective == Collective::Gather) {
     addDestination(buffers_[operation.root].recv + at);
   } else {
-    // Every rank begins with another destination, so that ranks do not all write into the same memory at a time.
+    // Every rank begins with a different destination, so that the ranks do not all write into the same memory at once.
     for (int i = 0; i < size_; ++i) addDestination(buffers_[(rank_ + i) % size_].recv + at);
   }
   return destinationCount == 0 ||
@@ -255,8 +257,9 @@ bool ZeroCopy::pullBlocks(const Operation& operation, const Transfer& transfer, 
 }
 
 // Processes the elements chunk by chunk, upwards and downwards in alternate operations: each operation begins with the
-// data that the previous one used last, which is still in the core's own cache. If all walked upwards, buffers somewhat
-// larger than that cache would evict every line just before it is used again. Returns false if the operation must stop.
+// data that the previous one used last, which is still in the core's own cache. If all operations went upwards, buffers
+// somewhat larger than that cache would evict every line just before it is used again. Returns false if the operation
+// must stop.
 bool ZeroCopy::walk(const Transfer& transfer, void* const* destinations, int destinationCount,
                     const void* const* sources, int sourceCount, size_t count, const WaitControl& control) const {
   const void* from[kMaxFanout + 1];

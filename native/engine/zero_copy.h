@@ -11,8 +11,8 @@
 //
 // A failed operation returns only when no peer reads or writes this rank's buffers any more: the rank revokes its
 // buffers and waits until no peer is inside a chunk. A thread of this process is inside for at most one chunk, and a
-// process that has ended no longer is. A process that has been stopped stays inside, and may store into a buffer later.
-// The resolver then replaces the pages of the receive buffer, so that late stores reach only the old pages.
+// process that has ended is not inside. A process that has been stopped stays inside, and may store into a buffer
+// later. The resolver then replaces the pages of the receive buffer, so that late stores reach only the old pages.
 #pragma once
 
 #include <cstddef>
@@ -62,8 +62,8 @@ class ZeroCopy {
     return collective != Collective::SendRecv && collective != Collective::Barrier;
   }
 
-  // All ranks call this for an operation, or none. NotShared: a rank's buffers are ordinary, and no buffer has been
-  // touched.
+  // Runs an operation in place. For each operation, either all ranks call run() or none. NotShared: some rank's buffers
+  // are ordinary, and no buffer has been touched.
   Result run(const Operation& operation, const Transfer& transfer, Waiter& waiter);
 
  private:
@@ -72,8 +72,8 @@ class ZeroCopy {
     uint8_t* recv = nullptr;
   };
 
-  // A rank declares operations ordinary in advance: as many as were ordinary in a row divided by kOrdinaryShare, and at
-  // most kMaxDeclared.
+  // Number of operations that a rank declares ordinary in advance: the number of ordinary operations in a row, divided
+  // by kOrdinaryShare, and at most kMaxDeclared.
   static constexpr uint64_t kOrdinaryShare = 4;
   static constexpr uint64_t kMaxDeclared = 64;
 
@@ -102,7 +102,7 @@ class ZeroCopy {
   std::vector<TransportKind> kinds_;
   BufferResolver* resolver_ = nullptr;
   uint64_t sequence_ = 0;    // number of calls of run()
-  uint64_t ordinary_ = 0;    // how many operations in a row had ordinary buffers or were declared ordinary
+  uint64_t ordinary_ = 0;    // number of operations in a row that had ordinary buffers or were declared ordinary
   uint64_t declaredTo_ = 0;  // operations up to this sequence_ are declared ordinary
   std::vector<Buffers> buffers_ = std::vector<Buffers>(size_);
 };

@@ -21,8 +21,8 @@ class HostCall {
 
   Communicator* operator->() const { return &host_; }
 
-  // Returns the status as a code for Java. Keeps the text for this thread only, not in the engine, because it does not
-  // explain why a later operation fails.
+  // Returns the status as a code for Java. Keeps the text for this thread only, not in the engine, because this text
+  // would not explain why a later operation fails.
   jint codeOf(const Status& status) const { return lastFailure.codeOf(status); }
 
  private:

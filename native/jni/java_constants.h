@@ -11,7 +11,7 @@
 
 namespace jccl::jni {
 
-// Returns true if the places are the numbers 0 to length - 1, each once.
+// Returns true if `places` contains each number from 0 to length - 1 exactly once.
 template <int kCount>
 constexpr bool isLayout(const long (&places)[kCount], long length) {
   if (length != kCount) return false;

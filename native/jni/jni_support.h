@@ -16,9 +16,9 @@
 
 namespace jccl::jni {
 
-// Text of the last failure of natives that have no object to query. A file with such natives has a thread_local of this
-// class. The class has no destructor, because a thread_local with one would keep the library mapped (see base/log.h).
-// So a longer text is cut.
+// Text of the last failure of natives that have no object to query. Each file that defines such natives has a
+// thread_local of this class. The class has no destructor, because a thread_local with one would keep the library
+// mapped (see base/log.h). So the text has a fixed size, and a longer one is cut.
 class LastFailure {
  public:
   const char* text() const { return text_; }

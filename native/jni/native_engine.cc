@@ -14,8 +14,8 @@ using namespace jccl::jni;
 
 Engine& engineOf(jlong handle) { return hostOf(handle).engine(); }
 
-// Returns the choice that an operation used, which is never negative, or the code of its failure. They share one
-// number, because a second call into native code would cost a small operation a tenth of its time.
+// Returns the choice that an operation used, which is never negative, or the code of its failure. One number holds
+// both, because a second call from Java into native code would make a small operation 10 % slower.
 template <typename Body>
 jlong outcomeOf(jlong handle, Body&& body) {
   const jint code = guardedCode(body);
@@ -24,7 +24,7 @@ jlong outcomeOf(jlong handle, Body&& body) {
 
 uint64_t address(jlong value) { return static_cast<uint64_t>(value); }
 
-// Returns None for a number that is no transport; every call refuses None.
+// Returns None if `number` denotes no transport; every method that takes a transport refuses None.
 TransportKind transportOf(jint number) {
   return number >= 0 && number < kTransportKinds ? static_cast<TransportKind>(number) : TransportKind::None;
 }

@@ -17,8 +17,8 @@ static_assert(jccl::jni::isLayout({JAVA(DEVICE_GUID), JAVA(DEVICE_PORT), JAVA(DE
 
 constexpr float kMaxLatencyMicros = 1e6F;
 
-// Returns the text as a line of the answer. Replaces all but printable ASCII, because texts of plug-ins can contain any
-// bytes.
+// Returns the text as a line of the answer. Replaces all bytes except printable ASCII, because texts of plug-ins can
+// contain any bytes.
 std::string lineOf(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');

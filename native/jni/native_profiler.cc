@@ -23,7 +23,7 @@ ProfilerPlugin& profilerOf(jlong handle) { return **reinterpret_cast<std::shared
 
 constexpr uint8_t kNoNumber = 255;
 
-// A name in NCCL's style, and NCCL's number for it; kNoNumber if NCCL has no such member.
+// The name of an enum's value in NCCL's style, and NCCL's number of that value; kNoNumber if NCCL has no such value.
 struct NcclName {
   const char* name;
   uint8_t number;
@@ -35,7 +35,8 @@ NcclName at(const std::array<NcclName, Count>& names, int64_t index) {
                                                            : NcclName{"Unknown", kNoNumber};
 }
 
-// In the order of Collective, DataType, Algorithm and Protocol. Members that NCCL lacks have a name, too.
+// Names and numbers by the values of Collective, DataType, Algorithm and Protocol. Values that NCCL lacks also have a
+// name.
 constexpr std::array<NcclName, kCollectiveCount> kFunctions = {{{"AllReduce", 4},
                                                                 {"Reduce", 1},
                                                                 {"Broadcast", 0},
@@ -63,7 +64,7 @@ constexpr std::array<NcclName, kDataTypeCount> kTypes = {{{"ncclInt8", 0},
 constexpr std::array<NcclName, kAlgorithmCount> kAlgorithms = {
     {{"RING", 1}, {"TREE", 0}, {"DIRECT", kNoNumber}, {"NVLS", 4}, {"COLLNET_DIRECT", 2}, {"COLLNET_CHAIN", 3}}};
 constexpr std::array<NcclName, kProtocolCount> kProtocols = {{{"LL", 0}, {"LL128", 1}, {"SIMPLE", 2}}};
-// Checks that all members have names, in case one is added.
+// Fails to compile if an enum gets another value and no name is added here.
 static_assert(kFunctions.back().name != nullptr && kTypes.back().name != nullptr && kAlgorithms.back().name != nullptr);
 // NCCL's numbers of sum, prod, min, max and avg.
 constexpr std::array<uint32_t, 5> kOps = {0, 1, 3, 2, 4};

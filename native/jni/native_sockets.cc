@@ -5,7 +5,8 @@
 
 namespace {
 
-// Returns the file descriptor of a channel of the JDK from a private field; -1 if the JDK has no such field.
+// Returns the file descriptor of a socket channel, read from a private field of the JDK's object; -1 if the JDK has no
+// such field.
 jint descriptorOf(JNIEnv* env, jobject channel) {
   const jfieldID field = env->GetFieldID(env->GetObjectClass(channel), "fdVal", "I");
   if (env->ExceptionCheck()) {

@@ -92,7 +92,7 @@ SAME(JCCL_NUMBER(DONE), OperationState::Done);
 SAME(JCCL_NUMBER(FAILED), OperationState::Failed);
 SAME(JCCL_NUMBER(STATES), kOperationStateCount);
 
-// Packing the largest number of a part shows the place and width of the part.
+// Packing the largest value of one component shows the position and width of that component.
 constexpr OperationCode kOperation = OperationCode::decode(-1);
 SAME(io_jccl_runtime_Signatures_MASK, kOperation.collective);
 SAME(io_jccl_runtime_Signatures_MASK, kOperation.type);

@@ -95,7 +95,7 @@ static_assert(isLayout({JCCL_ROW(STAGED_SEND_BLOCK), JCCL_ROW(STAGED_SEND_HEAD),
                         JCCL_ROW(STAGED_RECV_BLOCK), JCCL_ROW(STAGED_RECV_HEAD), JCCL_ROW(STAGED_RECV_SLOTS)},
                        JCCL_ROW(STAGED_LENGTH)));
 
-// Appends one row for each pair of ends.
+// Appends one row for each element of `ends`.
 inline void appendStaged(const std::vector<StagedEnds>& ends, std::vector<int64_t>& rows) {
   const auto address = [](const void* memory) { return reinterpret_cast<int64_t>(memory); };
   for (const StagedEnds& end : ends) {

@@ -21,7 +21,7 @@ inline constexpr unsigned kRemoteUnknown = 0xff;
 // nvmlNvLinkCapability_t
 inline constexpr unsigned kCapabilityP2P = 0;
 
-// nvmlGpuP2PCapsIndex_t. In nvmlGpuP2PStatus_t, 0 means yes.
+// nvmlGpuP2PCapsIndex_t. The answer is an nvmlGpuP2PStatus_t, of which 0 means that peer access is possible.
 inline constexpr unsigned kP2PRead = 0;
 inline constexpr unsigned kP2PWrite = 1;
 

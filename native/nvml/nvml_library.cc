@@ -12,7 +12,7 @@ void find(void* handle, const char* name, Function* function) {
 }
 
 std::string lastLoaderError() {
-  const char* text = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps one per thread
+  const char* text = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps one error text per thread
   return text == nullptr ? "unknown" : text;
 }
 

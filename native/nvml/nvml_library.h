@@ -9,8 +9,8 @@
 
 namespace jccl::nvml {
 
-// An initialised library. Functions that old versions lack may be null; those of every version are not. The library is
-// shut down with this object, but stays mapped, because it may have left pointers into it behind.
+// An initialised library. Functions that old versions of the library lack may be null; all others are not null. The
+// library is shut down with this object, but stays mapped, because other code may still have pointers into the library.
 class Library {
  public:
   // Opens the library by a name that the loader resolves, or by a path.

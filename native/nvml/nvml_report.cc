@@ -9,10 +9,11 @@ namespace jccl::nvml {
 
 namespace {
 
-// Limits above the numbers of any host: a library that reports more is not believed.
+// Upper limits of what the library may report. No host has as many GPUs, and no GPU as many links; larger numbers are
+// taken for errors.
 constexpr unsigned kMaxGpus = 256;
 constexpr unsigned kMaxLinks = 64;
-// Number of links to try if a library cannot count them: the most that any GPU had before libraries could.
+// Number of NVLinks to query if the library cannot count them. No GPU had more links before libraries could count them.
 constexpr unsigned kLinksOfOldLibraries = 18;
 
 struct Gpu {
@@ -84,7 +85,7 @@ class Reader {
     unsigned mig = 0;
     unsigned pending = 0;
     const bool migKnown =
-        // Few GPUs support MIG.
+        // migMode fails for GPUs without MIG, which are most.
         library_.migMode != nullptr && library_.migMode(gpu.device, &mig, &pending) == kSuccess;
     std::int64_t c2cMBps = 0;
     const std::int64_t c2c = c2cLinks(gpu, &c2cMBps);
@@ -97,7 +98,8 @@ class Reader {
 
   void append(std::initializer_list<std::int64_t> values) { report_.numbers.insert(report_.numbers.end(), values); }
 
-  // Returns the number of links to the GPU's own CPU that are up, and the rate of one of them.
+  // Returns the number of C2C links between the GPU and its CPU that are up, and sets *megabytes to the rate of one of
+  // them in MB/s.
   std::int64_t c2cLinks(const Gpu& gpu, std::int64_t* megabytes) const {
     unsigned count = 0;
     if (library_.field(gpu.device, kFieldC2cCount, 0, &count) != kSuccess) return 0;
@@ -130,7 +132,8 @@ class Reader {
            library_.linkCapability(gpu.device, link, kCapabilityP2P, &supported) == kSuccess && supported != 0;
   }
 
-  // Newer GPUs report the state in a field. If that fails, the older call is used.
+  // Returns true if the NVLink is up. GPUs from sm_90 on report the state in a field. For others, or if reading the
+  // field fails, uses the older function.
   bool isUp(const Gpu& gpu, unsigned link) const {
     unsigned up = 0;
     if (gpu.sm >= 90 && library_.field(gpu.device, kFieldNvLinkState, link, &up) == kSuccess) return up == 1;
@@ -157,7 +160,8 @@ class Reader {
     return end;
   }
 
-  // Returns the status of reading if reading is not allowed, else that of writing: peer access requires both.
+  // Returns NVML's status of peer access, which requires both reading and writing: the status of reading if reading is
+  // not possible, otherwise the status of writing.
   std::int64_t peerAccess(const Gpu& gpu, const Gpu& peer) const {
     if (gpu.index == peer.index) return 0;
     if (library_.p2pStatus == nullptr) return kUnknown;

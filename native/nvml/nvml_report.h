@@ -20,12 +20,12 @@ namespace jccl::nvml {
 struct Report {
   bool available = false;
   std::vector<std::int64_t> numbers;
-  std::vector<std::string> remarks;  // why values are unknown
+  std::vector<std::string> remarks;  // texts that say why values are unknown
 };
 
 inline constexpr std::int64_t kUnknown = -1;
 
-// Never fails: if the library cannot be used, the report is empty except for a remark.
+// Makes the report. Never fails: if the library cannot be used, the report contains only a remark.
 Report readReport(const std::string& library);
 
 // Packs a bus id such as "00000000:3B:00.0" into one number; returns kUnknown for any other text.

@@ -32,7 +32,7 @@ std::string pciPathOf(const std::string& sysfs, const std::string& device) {
   return ::realpath(link.c_str(), resolved.data()) != nullptr ? resolved.data() : "";
 }
 
-// Finds the GID index of a port, and the address at which it is reached.
+// Sets the GID index of a port, and the address at which other ends reach the port.
 Status addressPort(const AdapterSettings& settings, const std::string& sysfs, const OpenDevice& device, Port* port,
                    PathSettings* path) {
   int index = settings.gidIndex;
@@ -78,8 +78,8 @@ class Opener {
   const std::string& remarks() const { return remarks_; }
 
  private:
-  // Continues without a device. Logs the reason now, and keeps it for the error if no device is left. A device that
-  // fails must not do so silently, since the rest is slower.
+  // Continues without a device. Logs the reason now, and keeps it for the error if no device is left. The loss of a
+  // device must not stay unnoticed, because communication is slower without it.
   Status skip(LogLevel level, const std::string& text) {
     logMessage(level, "net", "ib: continues without a device: " + text);
     if (!remarks_.empty()) remarks_ += "; ";

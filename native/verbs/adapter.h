@@ -57,7 +57,7 @@ class Adapter {
   // Returns ok, or why nothing will pass this port any more: the adapter failed or was removed, or the port has been
   // down for longer than queue pairs retry.
   Status health(int64_t nowNanos) const;
-  // Returns the time at which health() may change by itself; INT64_MAX: it does not.
+  // Returns the time at which the result of health() may change without an event; INT64_MAX: it does not change.
   int64_t nextDeadlineNanos() const;
 
  private:

@@ -35,7 +35,7 @@ struct ConnectionInfo {
   uint16_t version = kVersion;
   uint16_t bytes = 240;
   LinkLayer linkLayer = LinkLayer::Unspecified;
-  uint8_t mtu = 0;  // of the port; the path uses the smaller one of both ends
+  uint8_t mtu = 0;  // MTU of the port; the path uses the smaller MTU of both ends
   uint8_t port = 0;
   uint8_t split = 0;  // 1: every message is split over all queue pairs
   uint16_t lid = 0;
@@ -46,7 +46,7 @@ struct ConnectionInfo {
   uint32_t ringBytes = 0;
   std::array<char, 64> device{};
   std::array<uint32_t, kMaxQueuePairs> qpNumbers{};
-  std::array<uint32_t, kMaxQueuePairs> psns{};  // of the first packet that each queue pair sends
+  std::array<uint32_t, kMaxQueuePairs> psns{};  // sequence number of the first packet that each queue pair sends
 };
 static_assert(sizeof(ConnectionInfo) == 240 && offsetof(ConnectionInfo, linkLayer) == 8 &&
               offsetof(ConnectionInfo, lid) == 12 && offsetof(ConnectionInfo, gid) == 16 &&

@@ -12,9 +12,10 @@ namespace jccl::verbs {
 struct GidEntry {
   int index = 0;
   Gid gid{};
-  int roceVersion = 0;              // 1, 2; 0: not RoCE
-  std::string interface;            // network interface of the GID
-  bool isInterfaceAddress = false;  // an address of that interface, not only derived from its hardware address
+  int roceVersion = 0;    // 1, 2; 0: not RoCE
+  std::string interface;  // network interface of the GID
+  // true: the GID is an address of that interface; false: it is only derived from the hardware address
+  bool isInterfaceAddress = false;
 };
 
 struct GidPreference {

@@ -11,9 +11,9 @@
 namespace jccl::verbs {
 
 // Registration pins pages and takes long, so a range inside a registered one shares its region. Ranges that are only
-// sent from are widened to whole pages. Ranges that other ends write are not, because the rest of a page has another
-// owner. A region is deregistered when its last user releases it, and never kept longer: memory that the application
-// freed and mapped anew at the same address must not be taken for the old memory. Used under one lock.
+// sent from are widened to whole pages. Ranges that other ends write are not widened, because the rest of a page
+// belongs to other data. A region is deregistered when its last user releases it, and never kept longer: memory that
+// the application freed and mapped anew at the same address must not be taken for the old memory. Used under one lock.
 class MemoryCache {
  public:
   using Shared = std::shared_ptr<const Region>;
@@ -33,7 +33,7 @@ class MemoryCache {
  private:
   std::shared_ptr<OpenDevice> device_;
   const bool relaxedOrdering_;
-  std::multimap<uintptr_t, std::weak_ptr<const Region>> regions_;  // by the address of the first byte
+  std::multimap<uintptr_t, std::weak_ptr<const Region>> regions_;  // key: address of the first byte
 };
 
 }  // namespace jccl::verbs

@@ -13,7 +13,7 @@ namespace {
 
 using State = QueuePairObject::State;
 
-constexpr uint8_t kMinRnrTimer = 12;     // 0.64 ms between attempts while no receive is posted
+constexpr uint8_t kMinRnrTimer = 12;     // the sender tries again after 0.64 ms if no receive is posted
 constexpr uint8_t kRnrRetryForEver = 7;  // the receiver posts first, so a wait is not an error
 constexpr uint8_t kHopLimit = 255;
 
@@ -71,7 +71,7 @@ Status QueuePairObject::make(const std::shared_ptr<OpenDevice>& device, const Co
   std::unique_ptr<QueuePairObject> made(new QueuePairObject(device));
   errno = 0;
   made->qp_ = device->library().createQp(device->pd(), &init);
-  // The adapter may be unable to send inline, or to send this much.
+  // The adapter may be unable to send data inline, or as many bytes as requested.
   if (made->qp_ == nullptr && shape.inlineBytes > 0) {
     init.capabilities = {shape.sendRequests, shape.receiveRequests, 1, 1, 0};
     errno = 0;

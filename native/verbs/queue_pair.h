@@ -19,13 +19,13 @@ struct PathSettings {
   uint8_t trafficClass = 0;
   uint8_t serviceLevel = 0;
   uint8_t timeout = 20;    // the adapter waits 4.096 us * 2^timeout for an acknowledgement; 0: for ever
-  uint8_t retryCount = 7;  // how often it waits again
+  uint8_t retryCount = 7;  // number of retransmissions, after each of which the adapter waits as long again
 };
 
 struct QueuePairShape {
   uint32_t sendRequests = 16;
   uint32_t receiveRequests = 8;
-  uint32_t inlineBytes = 0;  // requested; QueuePairObject::inlineBytes() is the granted number
+  uint32_t inlineBytes = 0;  // requested number; QueuePairObject::inlineBytes() returns the granted number
 };
 
 // The other end, as its connection information describes it.
@@ -34,8 +34,8 @@ struct RemoteEnd {
   int mtu = kMinMtu;  // of the path
   uint16_t lid = 0;   // 0: reached by GID
   Gid gid{};
-  bool global = false;  // uses a global route although there is a LID
-  uint32_t psn = 0;     // of the first packet that the other end sends
+  bool global = false;  // uses a global route although the other end has a LID
+  uint32_t psn = 0;     // sequence number of the first packet that the other end sends
 };
 
 // The states of a queue pair, and the transitions between them:
@@ -85,7 +85,7 @@ class QueuePairObject {
 
   // Requires state Init or a later one.
   Status postReceives(uint64_t id, int count);
-  // Requires state ReadyToSend. `requests` is a chain.
+  // Requires state ReadyToSend. `requests` is a linked list.
   Status postSends(SendRequest* requests);
 
   // Returns, for example, "qp=0x11 device=rxe0 state=RTS".

@@ -199,7 +199,7 @@ struct SendRequest {
     RemoteMemory rdma;
     uint64_t widest[4];
   };
-  uint64_t extended[7];  // for other kinds of queue pairs
+  uint64_t extended[7];  // used by other kinds of queue pairs
 };
 
 struct ReceiveRequest {

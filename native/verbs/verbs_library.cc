@@ -6,7 +6,7 @@ namespace jccl::verbs {
 namespace {
 
 std::string lastLoaderError() {
-  const char* text = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps one per thread
+  const char* text = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps one error text per thread
   return text == nullptr ? "unknown" : text;
 }
 
@@ -74,7 +74,7 @@ Status Library::open(const std::string& name, std::shared_ptr<const Library>* li
     dlclose(handle);
     return {Code::System, std::string("is no libibverbs, or one older than 1.1: it has no ") + find.missing()};
   }
-  // Keeps a child that the application forks from taking pages away from the adapter. Newer kernels ensure this
+  // Prevents a process that the application forks from taking pages away from the adapter. Newer kernels ensure this
   // themselves.
   ForkInitFn forkInit = nullptr;
   find.optional("ibv_fork_init", &forkInit);

@@ -9,8 +9,8 @@
 
 namespace jccl::verbs {
 
-// The functions of a loaded library. Only those that an old version lacks may be null, as noted. The library stays
-// mapped for ever, because its drivers leave pointers into it behind.
+// The functions of a loaded library. Only functions that old versions of the library lack may be null, as noted. The
+// library stays mapped for ever, because its drivers leave pointers into the library behind.
 class Library {
  public:
   // Opens the library by a name that the loader resolves ("libibverbs.so.1"), or by a path.

@@ -44,14 +44,14 @@ class OpenDevice {
 class Region {
  public:
   // `access`: ibv_access_flags; 0: the adapter only reads the memory, which suffices for sending. `relaxed`: if the
-  // adapter supports it, writes of the payload may overtake each other on the way to memory. A completion is ordered
-  // after the whole payload.
+  // adapter supports it, writes of the payload may overtake each other on the way to memory. A completion still becomes
+  // visible only after the whole payload.
   static Status make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, int access, bool relaxed,
                      std::unique_ptr<Region>* region);
 
-  // Registers GPU memory that other ends write and a flush reads: by its dma-buf, or by its address if there is none
-  // (-1) or the adapter refuses it. The address works if the GPU's driver has registered its memory with the kernel's
-  // InfiniBand core (nvidia_peermem).
+  // Registers GPU memory that other ends write and a flush reads: by its dma-buf, or by its address if there is no
+  // dma-buf (-1) or the adapter refuses it. The address works if the GPU's driver has registered its memory with the
+  // kernel's InfiniBand core (nvidia_peermem).
   static Status makeOnDevice(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, int dmabuf,
                              bool relaxed, std::unique_ptr<Region>* region);
 
@@ -79,7 +79,8 @@ class Completions {
 
   // Takes up to completions.size() completions and sets *taken to their number.
   Status poll(std::span<WorkCompletion> completions, size_t* taken);
-  // The next completion makes the descriptor readable. Completions that came before do not, so poll again afterwards.
+  // Requests an event: the next completion makes the descriptor readable. Completions that came before this call do
+  // not, so poll again after it.
   Status requestEvent();
   // Consumes all events of the descriptor.
   void drainEvents();
