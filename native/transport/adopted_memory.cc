@@ -13,7 +13,7 @@
 namespace jccl {
 namespace {
 
-// Number of bytes that are copied at a time, and so exist twice.
+// Number of bytes that are copied at a time. During the copy these bytes exist twice.
 size_t stepBytes() { return std::max<size_t>(hugePageBytes(), size_t{2} << 20); }
 
 std::string describe(const MallocChunk& chunk, size_t done) {
@@ -28,7 +28,7 @@ Status AdoptedMemory::adopt(const MallocChunk& chunk, std::unique_ptr<AdoptedMem
   made->offset_ = huge == 0 ? 0 : reinterpret_cast<uintptr_t>(chunk.begin) % huge;
   made->segment_ = std::make_shared<ShmSegment>();
   ShmSegment& segment = *made->segment_;
-  // The page after the chunk is for the live flag.
+  // The segment has one more page after the chunk, for the live flag.
   const size_t bytes = made->offset_ + chunk.bytes + pageBytes();
   if (Status status = ShmSegment::create("registered", bytes, ShmBacking::Memfd, &segment); !status) return status;
   const size_t end = made->offset_ + chunk.bytes;
@@ -43,7 +43,8 @@ Status AdoptedMemory::adopt(const MallocChunk& chunk, std::unique_ptr<AdoptedMem
     }
     at = next;
   }
-  // The segment's own mapping is needed for the live flag only. Its pages of the chunk would count twice.
+  // The segment's own mapping is needed for the live flag only. Otherwise the chunk's pages in that mapping would count
+  // a second time in the process's resident memory.
   ::madvise(segment.address(), segment.bytes(), MADV_DONTNEED);
   segment.markLive();
   made->check_ = MappingCheck(segment.fd(), static_cast<off_t>(made->offset_), chunk.begin, chunk.bytes);
@@ -52,13 +53,13 @@ Status AdoptedMemory::adopt(const MallocChunk& chunk, std::unique_ptr<AdoptedMem
   return Status::ok();
 }
 
-// Undoes adopt() after it failed at offset `end`. Returns `why`, followed by the error of the undoing if there is one.
+// Undoes an adopt() that failed at offset `end`. Returns `why`, followed by the error of the undoing if there is one.
 Status AdoptedMemory::undo(size_t end, const Status& why) const {
   const Status restored = restore(end);
   return restored ? why : Status(why.code(), why.message() + "; " + restored.message());
 }
 
-// Gives [0, end) of the chunk private pages.
+// Replaces the pages of [0, end) of the chunk by private pages with the same bytes.
 Status AdoptedMemory::restore(size_t end) const {
   for (size_t at = 0; at < end;) {
     const size_t next = std::min(end, at + stepBytes());

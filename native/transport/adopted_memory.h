@@ -12,9 +12,9 @@
 
 namespace jccl {
 
-// The chunk of an allocation. It keeps its bytes and addresses, but its pages are those of a segment, which peers map.
-// Its offset in the segment is its offset in a huge page, so that both can have huge pages. The application must not
-// write to the chunk during adopt() and giveBack(): such a write may be lost.
+// The chunk of an allocation. The chunk keeps its bytes and addresses, but its pages are those of a segment, which
+// peers map. The chunk's offset in the segment equals its offset in a huge page, so that the mappings of both can use
+// huge pages. The application must not write to the chunk during adopt() and giveBack(): such a write may be lost.
 //
 //     segment    0                 offset()                         offset() + bytes()       its end
 //                +-----------------+--------------------------------+------------------------+
@@ -22,21 +22,22 @@ namespace jccl {
 //                +-----------------+--------------------------------+------------------------+
 class AdoptedMemory {
  public:
-  // Must be called while no other thread uses the chunk. After a failure the chunk has its own pages, with its bytes.
+  // Must be called while no other thread uses the chunk. After a failure the chunk has private pages with the same
+  // bytes.
   static Status adopt(const MallocChunk& chunk, std::unique_ptr<AdoptedMemory>& memory);
-  // Leaves the mapping as it is, so that the bytes remain.
+  // Does not undo adopt(): the chunk keeps the segment's pages, so that its bytes remain.
   ~AdoptedMemory() = default;
 
-  // Gives the chunk private pages with the same bytes, and takes the segment's pages back. Sets `freed` if the chunk's
-  // owner has freed it; what is at its addresses now is left alone. After a failure everything is as before, except
-  // that some pages may be private already.
+  // Replaces the chunk's pages by private pages with the same bytes, and frees the segment's pages. If the application
+  // has freed the chunk, sets `freed` and does not touch what is now at its addresses. After a failure everything is as
+  // before, except that some pages may be private already.
   Status giveBack(bool& freed);
 
-  // Returns true if the segment's pages are still at the chunk's addresses: its owner has not freed it, and isolate()
-  // has not been called.
+  // Returns true if the segment's pages are still at the chunk's addresses: the application has not freed the chunk,
+  // and isolate() has not been called.
   bool isInPlace() const { return !isolated_ && check_.isMapped(); }
 
-  // Like ShmSegment::isolate, with an offset in the chunk.
+  // Like ShmSegment::isolate, but `offset` is relative to the chunk's begin.
   Status isolate(size_t offset, size_t bytes);
 
   uint8_t* begin() const { return chunk_.begin; }

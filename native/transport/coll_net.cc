@@ -47,7 +47,8 @@ bool CollNetGroup::isStuck() {
 }
 
 CollNetGroup::~CollNetGroup() {
-  // Operations in flight after a failure still use the memory. It is freed once the plug-in has closed the group.
+  // Operations in flight after a failure still use the memory. The memory is freed once the plug-in has closed the
+  // group.
   struct Left {
     std::shared_ptr<plugin::CollNetPlugin> plugin;
     void* comm;

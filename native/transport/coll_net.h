@@ -1,5 +1,5 @@
-// CollNet: collective operations that the network executes. A group has one rank of each host. A communicator has a
-// group for each device that a host uses for it.
+// CollNet: collective operations that the network executes. A group has one rank of each host. A communicator has one
+// group for each device of the plug-in that a host uses.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ using CollNetHandle = std::array<uint8_t, plugin::kHandleBytes>;
 
 // Time limits for calls of a plug-in.
 struct CollNetLimits {
-  int64_t openNanos;  // limit for opening it, and for making a handle
+  int64_t openNanos;  // limit for opening the plug-in, and for making a handle
   int64_t callNanos;  // limit for each call of a group during an operation
 };
 
@@ -42,7 +42,7 @@ class CollNetGroup {
   static constexpr size_t kSlots = 4;
 
   CollNetGroup(std::shared_ptr<plugin::CollNetPlugin> plugin, void* comm, int members, int64_t limitNanos);
-  // Takes bounded time; what the plug-in does not release stays allocated.
+  // Takes bounded time; resources that the plug-in does not release in that time stay allocated.
   ~CollNetGroup();
   CollNetGroup(const CollNetGroup&) = delete;
   CollNetGroup& operator=(const CollNetGroup&) = delete;
@@ -59,11 +59,12 @@ class CollNetGroup {
   uint8_t* recvMemory(size_t slot) { return sendMemory(slot) + recvOffset_; }
 
   void allReduce(size_t slot, size_t count, DataType type, ReduceOp op);
-  // Gathers `bytes` of each member.
+  // Gathers `bytes` bytes of each member.
   void allGather(size_t slot, size_t bytes);
   void reduceScatter(size_t slot, size_t bytes, DataType type, ReduceOp op);
 
-  // Moves what can move. Returns true if the slot's operation is over: its results are there, or the group has failed.
+  // Advances all operations without waiting. Returns true if the slot's operation is over: it has results, or the group
+  // has failed.
   bool poll(size_t slot);
 
   // Returns true if a call has not returned in time and holds this thread for ever. The group has then failed, and is
@@ -126,7 +127,8 @@ class CollNet {
 
   // Makes the handle by which the other members connect to this rank in a group.
   Status listen(int group, CollNetHandle* handle);
-  // Makes the group, in bounded time. `handles` are those of its members; this rank is number `member`.
+  // Makes the group, in bounded time. `handles` contains the handles of the group's members; this rank has index
+  // `member` in it.
   Status connect(int group, std::span<const CollNetHandle> handles, int member, int64_t timeoutNanos);
   // Returns null if this rank is no member.
   CollNetGroup* group(int number) const;
@@ -150,7 +152,7 @@ class CollNet {
   CollNetOffer offer_;
   std::vector<plugin::DeviceProperties> devices_;
   std::vector<Place> places_;
-  bool stuck_ = false;  // a call of the plug-in has not returned
+  bool stuck_ = false;  // a call of the plug-in has not returned in time
 };
 
 }  // namespace jccl

@@ -22,8 +22,8 @@ struct CollNetOffer {
   int devices = 0;
   bool gathers = false;
   std::array<uint8_t, kDataTypeCount> reductions{};  // for each DataType, a bit for each ReduceOp
-  size_t maxBytes = 0;                               // limit of one operation
-  uint32_t speedMbps = 0;                            // sum of all devices
+  size_t maxBytes = 0;                               // largest size of one operation
+  uint32_t speedMbps = 0;                            // sum of the speeds of all devices
   float latencyMicros = 0;
 
   bool reduces(DataType type, ReduceOp op) const {
@@ -33,7 +33,8 @@ struct CollNetOffer {
   std::vector<uint8_t> encode() const;
   static Status decode(std::span<const uint8_t> wire, CollNetOffer* offer);
 
-  // Combines offers, indexed by rank, to the abilities that all ranks have. An error names the rank that does not fit.
+  // Combines offers, indexed by rank, to the abilities that all ranks have. An error names the rank whose offer does
+  // not fit the others.
   static Status common(std::span<const std::vector<uint8_t>> offers, CollNetOffer* common);
 };
 

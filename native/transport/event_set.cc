@@ -23,7 +23,8 @@ Status EventSet::add(int fd, EventHandler* handler) {
 void EventSet::remove(int fd) { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
 int EventSet::dispatch() {
-  // The next call reports the events that do not fit. A handler never removes another one while it is called.
+  // The next call reports events that do not fit into this array. A handler never removes another one while it is
+  // called.
   std::array<epoll_event, 64> events;
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {

@@ -23,8 +23,8 @@ class EventSet {
  public:
   Status open();
 
-  // Watches `fd` for becoming readable, writable or closed. The handler must remove `fd` before either of them goes
-  // away.
+  // Watches `fd` for becoming readable, writable or closed. The handler must remove `fd` before the handler is
+  // destroyed or `fd` is closed.
   Status add(int fd, EventHandler* handler);
   void remove(int fd);
 

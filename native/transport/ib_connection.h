@@ -25,7 +25,7 @@ class IbSharing {
   uint8_t qpOf(uint64_t sequence, uint32_t part) const {
     return static_cast<uint8_t>(split_ ? part : sequence % queuePairs_);
   }
-  // Returns where part `part` of a message begins. Part parts() is the end of the message.
+  // Returns where part `part` of a message begins. For `part` equal to parts(), returns the end of the message.
   uint32_t offset(uint32_t bytes, uint32_t part) const;
 
  private:
@@ -33,14 +33,14 @@ class IbSharing {
   const bool split_;
 };
 
-// Sends a message when a receive credit tells where it goes:
+// Sends a message once a receive credit has told its destination:
 //
 //     Dialling ──proved──> Introduced ──the peer's info: RTR, RTS──> Pinging ──all answers──> Connected
 //
 //     posted ──(receive credit is here)──> WRITE data, WRITE_WITH_IMM header ──(completions)──> done
 //
-// A message for which the receiver has posted an address (CTS) goes there instead of the slot. A message whose CTS is
-// awaited leaves without it only if nothing else is in flight.
+// A message for which the receiver has posted an address (CTS) is written to that address instead of the slot. A
+// message whose CTS is awaited is sent without the CTS only if no other message is in flight.
 class IbSendConnection final : public NetSendConnection, private IbQueuePairs::Listener {
  public:
   IbSendConnection(const NetConfig& config, const NetRoute& route, verbs::Adapter& adapter, EventSet& controlEvents,
@@ -81,13 +81,13 @@ class IbSendConnection final : public NetSendConnection, private IbQueuePairs::L
   EventSet& dataEvents_;
   const IbSharing sharing_;
   std::unique_ptr<SocketDialer> dialer_;      // null once the secret is proved
-  std::unique_ptr<IbQueuePairs> queuePairs_;  // null until then
+  std::unique_ptr<IbQueuePairs> queuePairs_;  // null until the secret is proved
   State state_ = State::Dialling;
   int64_t startedNanos_ = -1;
   uint32_t answers_ = 0;  // number of answered pings
   MessageWindow<Slot> window_;
   std::array<IbClearToSend, kNetInFlight> cts_;
-  uint32_t inFlight_ = 0;  // messages that the adapter has accepted and not completed
+  uint32_t inFlight_ = 0;  // number of messages that the adapter has accepted and not completed
   uint64_t pushed_ = 0;    // the next message to pass to the adapter
   uint64_t credits_ = 0;   // number of receive credits that have arrived
 };
@@ -118,7 +118,7 @@ class IbRecvConnection final : public NetRecvConnection, private IbQueuePairs::L
     NetMessage expected;  // the message that postedBuffer is for
     NetBuffer postedBuffer;
     uint32_t parts = 0;  // number of parts that have arrived
-    uint32_t bytes = 0;  // sum of their sizes
+    uint32_t bytes = 0;  // total size of these parts
   };
 
   Status join();

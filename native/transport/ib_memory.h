@@ -8,8 +8,8 @@
 
 namespace jccl {
 
-// Registered with an adapter when a connection over that adapter first uses it, since most memory is used with only one
-// of several adapters.
+// Memory is registered with an adapter when a connection over that adapter first uses it, because most memory is used
+// with only one of several adapters.
 class IbMemory final : public NetMemory {
  public:
   // `writable` must be false for memory that the process can only read.

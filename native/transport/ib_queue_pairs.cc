@@ -18,8 +18,8 @@ using verbs::QueuePairObject;
 constexpr uint32_t kInlineBytes = 128;
 constexpr uint32_t kPings = 1;
 // A sender needs two requests for each message, a write and a write with immediate. A receiver needs two for each
-// receive, a credit and a CTS. A ping needs one more. The number is doubled, because the other end may have processed
-// requests whose completions are unread at this end.
+// receive, a credit and a CTS. A ping needs one more. The number for messages is doubled, because requests that the
+// other end has processed keep their places until this end reads their completions.
 constexpr uint32_t kSendRequests = 4 * kNetInFlight + kPings + 1;
 constexpr uint32_t kReceiveRequests = IbQueuePairs::kMaxCreditsAndCts + kPings + 1;
 constexpr size_t kCompletionsAtOnce = 16;
@@ -35,7 +35,7 @@ IbQueuePairs::~IbQueuePairs() {
 
 Status IbQueuePairs::open(UniqueFd socket, EventSet& events) {
   control_ = std::make_unique<NetControlConnection>(std::move(socket), peer_, sizeof(verbs::ConnectionInfo));
-  // The rings have a page of their own, which children that the application forks do not inherit (ibv_fork_init).
+  // The rings have pages of their own, which children that the application forks do not inherit (ibv_fork_init).
   memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(pageBytes(), pageBytes())));
   if (memory_ == nullptr) return {Code::NoMemory, "net: no memory for the ring of a connection"};
   std::memset(memory_.get(), 0, pageBytes());
@@ -68,7 +68,7 @@ Status IbQueuePairs::watch(EventSet& events) {
   events_ = nullptr;
   if (Status added = events.add(completions_->fd(), this); !added) return added;
   events_ = &events;
-  notified_ = true;  // the previous set may have consumed the notification
+  notified_ = true;  // the previous event set may have consumed the notification
   return Status::ok();
 }
 
@@ -138,7 +138,8 @@ Status IbQueuePairs::postReceives(const IbWork& work, int count) {
   return qps_[work.qp]->postReceives(work.encode(), count);
 }
 
-// Makes a write with immediate of `bytes` from the staged entry to the other end's ring.
+// Makes the request for an RDMA write with immediate: of the first `bytes` of the staged entry, to the other end's
+// ring.
 verbs::SendRequest IbQueuePairs::entryRequest(const IbWork& work, uint32_t bytes, uint32_t immediate,
                                               verbs::ScatterGather* list) {
   const size_t at = entryAt(work.sequence, work.purpose == IbWork::ClearToSend);
@@ -228,7 +229,8 @@ Status IbQueuePairs::collect(Listener& listener, int* work) {
     *work += static_cast<int>(count);
     if (count == got.size()) continue;
     if (count > 0 || (armed_ && !notified_)) return Status::ok();
-    // Nothing is there, so an event is requested. One more poll finds what came between the last poll and the request.
+    // There is no completion, so an event is requested. One more poll finds completions that came between the last poll
+    // and the request.
     if (notified_) completions_->drainEvents();
     notified_ = false;
     if (Status requested = completions_->requestEvent(); !requested) return requested;
@@ -241,10 +243,11 @@ Status IbQueuePairs::progress(int64_t nowNanos, Listener& listener, int* work) {
   // Completions come first: data that has arrived is delivered even if the other end has just ended.
   if (Status collected = collect(listener, work); !collected) {
     if (living) {
-      control_->onEvents(0);  // its FIN may have arrived since
+      control_->onEvents(0);  // the FIN of the other end may have arrived since the last call
       living = control_->progress(work);
     }
-    if (control_->ended() && living) return Status::ok();  // it has sent its FIN; nothing that it had accepted was lost
+    // the other end has sent its FIN, so it has lost nothing that it had accepted
+    if (control_->ended() && living) return Status::ok();
     return living ? collected : Status::transport(living.message() + "; " + collected.message());
   }
   if (!living) return living;

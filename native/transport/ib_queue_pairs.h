@@ -24,7 +24,7 @@
 
 namespace jccl {
 
-// Tells what a request is for. Encoded as the request's id, so that it comes back with the completion.
+// The purpose of a request. Encoded as the request's id, so that it comes back with the completion.
 //
 //     63      56 55   48 47             0
 //     +---------+-------+---------------+
@@ -85,7 +85,7 @@ static_assert(sizeof(IbMessageHeader) == 24);
 //     open ──> (the other end's ConnectionInfo arrives) ──> join ──> pings ──> messages
 class IbQueuePairs : public EventHandler {
  public:
-  // Receives completions, which are in order on each queue pair.
+  // Called for completions, which are in order on each queue pair.
   class Listener {
    public:
     virtual ~Listener() = default;
@@ -105,8 +105,8 @@ class IbQueuePairs : public EventHandler {
   Status sendInfo();
   // Connects the queue pairs to those that the info from the control connection names: RTR, RTS.
   Status join();
-  // Watches the completions and the control connection through `events` from now on. Called with the events of the data
-  // once the handshake is over.
+  // Watches the completions and the control connection through `events` from now on. Once the handshake is over,
+  // connections call it with the event set for data.
   Status watch(EventSet& events);
 
   NetControlConnection& control() { return *control_; }
@@ -115,9 +115,9 @@ class IbQueuePairs : public EventHandler {
   bool joined() const { return joined_; }
   uint32_t inlineBytes() const { return inlineBytes_; }
 
-  // received() returns entry `sequence` of a ring that the other end writes, staged() that of a ring from which this
-  // end sends. CTS have rings of their own. The other end may write at any time, so received() copies the entry and
-  // callers check the copy.
+  // received() returns entry `sequence` of a ring that the other end writes, staged() returns entry `sequence` of a
+  // ring from which this end sends. At both ends CTS have separate rings. The other end may write at any time, so
+  // received() copies the entry and callers check the copy.
   template <typename Entry>
   Entry received(uint64_t sequence) const {
     static_assert(sizeof(Entry) % sizeof(uint64_t) == 0 && std::is_trivially_copyable_v<Entry>);
@@ -135,7 +135,7 @@ class IbQueuePairs : public EventHandler {
   }
 
   Status postReceives(const IbWork& work, int count = 1);
-  // Sends a ping or its answer: no data, only the immediate value.
+  // Sends a ping or the answer to a ping: a write without data, with an immediate value.
   Status writeNothing(const IbWork& work);
   // Writes the first `bytes` of the staged entry to the same place of the other end's ring, with an immediate value.
   Status writeStaged(const IbWork& work, uint32_t bytes, uint32_t immediate);
@@ -144,7 +144,7 @@ class IbQueuePairs : public EventHandler {
   Status writeData(const IbWork& work, const void* data, uint32_t dataBytes, bool onDevice, uint32_t lkey,
                    uint64_t remoteAddress, uint32_t rkey, uint32_t entryBytes);
 
-  // Prepares receiving into GPU memory; see IbFlush.
+  // Prepares flush(), which data received in GPU memory needs; see IbFlush.
   Status openFlush();
   bool flushes() const { return flush_ != nullptr; }
   Status flush(uint64_t sequence, const void* data, uint32_t bytes, uint32_t rkey);
@@ -184,9 +184,9 @@ class IbQueuePairs : public EventHandler {
   std::unique_ptr<verbs::Region> staged_;  // registers the rings that the adapter reads
   std::unique_ptr<verbs::Completions> completions_;
   std::vector<std::unique_ptr<verbs::QueuePairObject>> qps_;  // must be destroyed before completions_
-  std::unique_ptr<IbFlush> flush_;                            // likewise; null if nothing needs it
+  std::unique_ptr<IbFlush> flush_;  // must be destroyed before completions_; null if no data is received in GPU memory
   std::unique_ptr<NetControlConnection> control_;
-  verbs::ConnectionInfo remote_;  // valid once joined
+  verbs::ConnectionInfo remote_;  // the other end's info; valid after join()
   EventSet* events_ = nullptr;
   uint32_t inlineBytes_ = 0;
   bool joined_ = false;

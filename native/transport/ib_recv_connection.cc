@@ -14,7 +14,8 @@ Status IbRecvConnection::open(UniqueFd socket, EventSet& controlEvents) {
   return queuePairs_.open(std::move(socket), controlEvents);
 }
 
-// The info is sent last: everything that the sender may need is there before it learns of the queue pairs.
+// The info is sent last, so that everything that the sender may need is ready before the sender learns of the queue
+// pairs.
 Status IbRecvConnection::join() {
   if (Status joined = queuePairs_.join(); !joined) return joined;
   for (uint8_t qp = 0; qp < queuePairs_.count(); ++qp) {

@@ -147,7 +147,7 @@ Status IbSendConnection::onReceived(const IbWork& work, uint32_t immediate) {
   } else if (const auto cts = queuePairs_->received<IbClearToSend>(immediate);
              ((cts.sequence ^ immediate) & (kIbCtsBit - 1)) == 0) {
     cts_[cts.sequence % kNetInFlight] = cts;
-  }  // otherwise the message has left already, and a newer CTS is being written over this one
+  }  // otherwise the CTS is for a message that has left already, and a newer CTS is being written over it
   return queuePairs_->postReceives({IbWork::Credit, 0, 0});
 }
 
@@ -186,7 +186,7 @@ void IbSendConnection::revoke() {
 
 void IbSendConnection::close() {
   dialer_.reset();
-  // With unsent messages no FIN is sent: the peer must not take what it has received for everything.
+  // If messages are unsent, no FIN is sent, because a FIN would tell the peer that it has received all messages.
   if (queuePairs_ != nullptr && window_.done() == window_.posted()) queuePairs_->control().sendFin();
 }
 

@@ -19,12 +19,12 @@ constexpr size_t kHeaderBytes = 2 * sizeof(size_t);
 // Size of the header that the JVM puts in front of its own memory while native memory tracking is on.
 constexpr size_t kTrackingBytes = 16;
 
-// Returns true if `header` is the header of a mapped chunk. It may also be data of another allocation, so every value
-// has to fit.
+// Returns true if `header` is the header of a mapped chunk. The bytes at `header` may also be data of another
+// allocation, so every value in them is checked.
 bool isChunk(uintptr_t header, uintptr_t address, size_t bytes, MallocChunk& chunk) {
   const size_t page = pageBytes();
   if (header / page != address / page) return false;
-  size_t words[2];  // bytes between the mapping's begin and the header; size and flags
+  size_t words[2];  // [0]: number of bytes between the begin of the mapping and the header; [1]: size and flags
   std::memcpy(words, reinterpret_cast<const void*>(header), sizeof words);
   const size_t size = words[1] & ~kFlags;
   if ((words[1] & kFlags) != kIsMapped || words[0] > header % page) return false;
@@ -36,7 +36,7 @@ bool isChunk(uintptr_t header, uintptr_t address, size_t bytes, MallocChunk& chu
   return true;
 }
 
-// Returns true if the whole chunk is writable memory of this process alone, and of no file.
+// Returns true if the whole chunk is writable, private to this process, and not the mapping of a file.
 bool isPrivate(std::ifstream& maps, const MallocChunk& chunk) {
   uintptr_t next = reinterpret_cast<uintptr_t>(chunk.begin);
   const uintptr_t end = next + chunk.bytes;

@@ -19,9 +19,9 @@ struct MallocChunk {
   uint8_t* begin = nullptr;
   size_t bytes = 0;
 
-  // Finds the chunk whose memory is [address, address + bytes). Fails if there is none: the allocation shares its pages
-  // with others, came from another allocator, is larger, or begins elsewhere. Reads memory only in the page of
-  // `address`.
+  // Finds the chunk whose memory is [address, address + bytes). Fails if there is no such chunk: the allocation shares
+  // its pages with others, came from another allocator, is larger than `bytes`, or does not begin at `address`. Reads
+  // memory only in the page of `address`.
   static Status of(const void* address, size_t bytes, MallocChunk& chunk);
 };
 

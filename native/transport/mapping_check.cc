@@ -58,7 +58,7 @@ bool MappingCheck::continues(const Part& part, uintptr_t at) const {
          part.deviceMinor == deviceMinor_ && at - part.begin + part.offset == at - begin_ + offset_;
 }
 
-// The addresses may consist of several parts, since mlock and madvise divide a mapping.
+// The address range may consist of several mappings, because mlock and madvise divide a mapping.
 MappingCheck::Answer MappingCheck::query() const {
   for (uintptr_t at = begin_; at < end_;) {
     Query query;
@@ -73,7 +73,8 @@ MappingCheck::Answer MappingCheck::query() const {
 }
 
 MappingCheck::Answer MappingCheck::isListed() const {
-  // Reads must not mix: the kernel continues each read where the one before has ended, in the list as it is by then.
+  // Only one thread at a time may read the list: the kernel continues each read of the descriptor where the previous
+  // read has ended, in the list as it is at that time.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   std::string text;
@@ -102,8 +103,8 @@ MappingCheck::Answer MappingCheck::isListed() const {
 bool MappingCheck::isMapped() const {
   if (end_ == 0) return false;
   if (const Answer answer = query(); answer != Answer::Unknown) return answer == Answer::Yes;
-  // map_files has an entry for each mapping of a file, named after its addresses. Anonymous memory in its place has
-  // none.
+  // map_files has an entry for each mapping of a file, named after its addresses. If anonymous memory has replaced the
+  // mapping, there is no such entry.
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/map_files/%llx-%llx", static_cast<unsigned long long>(begin_),
                 static_cast<unsigned long long>(end_));

@@ -11,19 +11,20 @@
 
 namespace jccl {
 
-// Recognises the mapping of a file. After munmap, which free() calls for large allocations, another mapping may have
-// its addresses. Works in the process that made this object, not in a child that it forks.
+// Tells whether the mapping of a file is still at its addresses. After munmap, which free() calls for large
+// allocations, another mapping may have these addresses. Works in the process that made this object, not in a child
+// that it forks.
 class MappingCheck {
  public:
   MappingCheck() = default;
   // `fd`: the file that [address, address + bytes) is mapped from, contiguously from `offset` on.
   MappingCheck(int fd, off_t offset, const void* address, size_t bytes);
 
-  // Returns true if all of these addresses still show that file. Takes a microsecond on Linux 6.11 and later. Older
-  // kernels take somewhat longer, and also accept another file that is mapped at exactly these addresses.
+  // Returns true if the file is still mapped at all of these addresses. Takes a microsecond on Linux 6.11 and later.
+  // Older kernels take somewhat longer, and also accept another file that is mapped at exactly these addresses.
   bool isMapped() const;
-  // Like isMapped(), without that exception: reads the list of all mappings on older kernels. Unknown: the list cannot
-  // be read.
+  // Like isMapped(), but does not accept another file: on older kernels it reads the list of all mappings. Unknown: the
+  // list cannot be read.
   enum class Answer : uint8_t { Yes, No, Unknown };
   Answer lookUp() const;
 

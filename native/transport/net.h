@@ -36,11 +36,11 @@ struct NetDevice {
   std::string name;
   std::string pciPath;  // path in sysfs; empty if there is none, as for lo
   std::string address;  // numeric, for messages and for binding
-  uint64_t guid = 0;    // 0: it has none
+  uint64_t guid = 0;    // 0: the device has none
   int port = 1;
   int speedMbps = 0;            // 0: unknown
   uint32_t maxConnections = 0;  // 0: no limit
-  // NetPointer bits: the memory that it can access; registerDeviceMemory adds Cuda
+  // NetPointer bits: the kinds of memory that the device can access; registerDeviceMemory adds Cuda
   uint8_t pointers = static_cast<uint8_t>(NetPointer::Host);
 };
 
@@ -50,13 +50,14 @@ struct NetRoute {
   int from = -1;
   int to = -1;
   int channel = 0;
-  int device = NetDeviceNumbers::kUnknown;  // if this rank forwards for `from`: the network device to use
+  // the network device to use, if the connection is made by a forwarder of `from`
+  int device = NetDeviceNumbers::kUnknown;
 };
 
 // Header that precedes the data of a message.
 struct NetMessage {
   uint8_t tag = 0;     // selects one of the posted buffers; < kNetTags
-  uint32_t check = 0;  // passed through unchanged
+  uint32_t check = 0;  // a value of the sender that the network does not interpret
   uint32_t bytes = 0;
 
   bool operator==(const NetMessage&) const = default;
@@ -81,14 +82,14 @@ struct NetDeviceMemory {
   int descriptor = -1;  // dma-buf of the whole memory, still owned by the caller; -1: the driver cannot export one
 };
 
-// How the network uses memory. Read suffices for sending, also from memory that the process cannot write.
+// How the network accesses memory. Read suffices for sending, and works for memory that the process cannot write.
 enum class NetAccess : uint8_t { Read, Write };
 
 struct NetBuffer {
   void* address = nullptr;
   uint32_t bytes = 0;  // bytes to send, or the most that can be received
   NetMemory* memory = nullptr;
-  bool awaitsAddress = false;  // for sends: the receiver will soon post an address, which is worth waiting for
+  bool awaitsAddress = false;  // for sends: the receiver will soon post an address, so the send should wait for it
   bool hasTail = false;        // the network may use the kSlotTailBytes after the buffer, as after a slot
 };
 
@@ -96,8 +97,8 @@ class NetConnection {
  public:
   virtual ~NetConnection() = default;
 
-  // Moves data without waiting and adds the number of things that moved to *work. An error is final for the connection:
-  // its text names both ends, the failed call, errno and a hint.
+  // Moves data without waiting and adds the amount of work done to *work. An error is final for the connection: its
+  // text names both ends, the failed call, errno and a hint.
   virtual Status progress(int64_t nowNanos, int* work) = 0;
 
   // Returns the time by which progress() must be called again even if nothing happens; INT64_MAX: no such time.
@@ -111,18 +112,18 @@ class NetConnection {
   // afterwards.
   virtual void revoke() {}
 
-  // Called before close() if both ends are about to close. From then on progress() carries no messages and only ends
-  // what is in flight, such as receives that were posted ahead. drained() returns true once that is done or the other
-  // end no longer takes part.
+  // Called before close() if both ends are about to close. From then on progress() carries no messages. It only ends
+  // requests that are in flight, such as receives that were posted ahead. drained() returns true once these have ended
+  // or the other end no longer takes part.
   virtual void drain() {}
   virtual bool drained() const { return true; }
 
-  // Sends a FIN, so that the other end does not mistake the silence for a death. Data that the network has accepted is
-  // still delivered.
+  // Closes the connection. Sends a FIN, so that the other end does not take the end of the connection for the death of
+  // the process. Data that the network has accepted is still delivered.
   virtual void close() = 0;
 
-  // Leaves the connection behind, because one of its calls never returns. Informs the other end that nothing more
-  // comes, and touches nothing that the call may use.
+  // Gives up a connection of which a call never returns. Informs the other end that no more data comes, and touches
+  // nothing that the call may use.
   virtual void abandon() {}
 
   // Returns both ends, for example "rank 3 at 10.0.0.4:4711 from 10.0.0.3:4242".
@@ -138,7 +139,7 @@ class NetSendConnection : public NetConnection {
   // The data must stay unchanged until test() reports that the send is done.
   virtual Status isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) = 0;
 
-  // Sets *done to true if the buffer can be reused. That is never the case before the data has left it.
+  // Sets *done to true if the buffer can be reused. *done never becomes true before the data has left the buffer.
   virtual Status test(uint64_t sequence, bool* done) = 0;
 };
 
@@ -218,8 +219,8 @@ class Net {
 
   virtual Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) = 0;
 
-  // Registers GPU memory with the adapters that have these numbers in the plan. Their answer shows whether they can
-  // access it.
+  // Registers GPU memory with the adapters that have these numbers in the plan. The registration shows whether the
+  // adapters can access the memory.
   virtual Status registerDeviceMemory(const NetDeviceMemory& what, const std::set<int>& adapters,
                                       std::unique_ptr<NetMemory>* memory);
 };

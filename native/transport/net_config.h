@@ -14,7 +14,7 @@ namespace jccl {
 // Settings of InfiniBand verbs.
 struct IbConfig {
   verbs::AdapterSettings adapter;
-  int queuePairs = 1;      // number per connection; equal on all ranks
+  int queuePairs = 1;      // number of queue pairs per connection; equal on all ranks
   bool splitData = false;  // splits every message over all queue pairs instead of alternating whole messages
 };
 
@@ -22,24 +22,26 @@ struct NetConfig {
   int rank = 0;
   int size = 1;
   int channels = 1;
-  std::array<uint8_t, 16> communicator{};  // its id, different for every split and every job
+  std::array<uint8_t, 16> communicator{};  // id of the communicator, different for every split and every job
   std::vector<uint8_t> secret;             // known to every rank of the job and to no other process
 
   int streams = 1;  // number of TCP connections per connection; equal on all ranks
   int threads = 1;  // number of threads that move the data of all TCP connections, including a waiting thread
   uint32_t stripeBytes = 256 * 1024;  // smallest stripe of a message that is spread over streams
   int sendBufferBytes = 0;            // SO_SNDBUF; 0: the kernel chooses the size and grows it
-  int receiveBufferBytes = 0;         // SO_RCVBUF; likewise
-  int pollsAfterData = 32;            // number of polls, without an event, of a stream that has just delivered
+  int receiveBufferBytes = 0;         // SO_RCVBUF; 0: the kernel chooses the size and grows it
+  int pollsAfterData = 32;  // number of times to poll a stream that has just delivered data before it needs an event
 
-  int64_t connectTimeoutNanos = 20'000'000'000;   // limit from the first attempt to an authenticated connection
-  int64_t handshakeTimeoutNanos = 3'000'000'000;  // limit for a client to prove the secret after it has connected
+  // limit of the time from the first attempt until the connection is authenticated
+  int64_t connectTimeoutNanos = 20'000'000'000;
+  // limit of the time from a client's connection until it has proved the secret
+  int64_t handshakeTimeoutNanos = 3'000'000'000;
   int64_t peerTimeoutNanos = 15'000'000'000;  // time after which a host that leaves something unanswered counts as gone
   IbConfig ib;
   std::string plugin;  // the network plug-in: the value of JCCL_NET_PLUGIN
   NetDeviceNumbers devices;
 
-  uint32_t maxHalfOpen = 128;  // limit of clients that are connected and have not proved the secret
+  uint32_t maxHalfOpen = 128;  // largest number of clients that are connected and have not proved the secret
 };
 
 }  // namespace jccl

@@ -41,7 +41,7 @@ Status NetControlConnection::send(const void* info, size_t bytes) {
 }
 
 void NetControlConnection::sendFin() {
-  // Fails if the other end is gone; then no process waits for the FIN.
+  // The send fails only if the other end is gone, and then no process waits for the FIN.
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &kFin, 1, MSG_NOSIGNAL);
   ::shutdown(socket_.get(), SHUT_WR);
 }

@@ -17,9 +17,9 @@
 
 namespace jccl {
 
-// Each end can send its information once, with as many bytes as the other end expects, then notices, and a FIN byte
-// when it closes. If the connection ends without a FIN, the other process has died: queue pairs would only fall silent,
-// but the kernel closes the sockets of a process at once.
+// Each end can send its connect information once, with as many bytes as the other end expects. After that it sends
+// notices, and a FIN byte when it closes. If the connection ends without a FIN, the other process has died. Queue pairs
+// do not show this, but the kernel closes the sockets of a dead process at once.
 class NetControlConnection : public EventHandler {
  public:
   NetControlConnection(UniqueFd socket, int peer, size_t infoBytes)

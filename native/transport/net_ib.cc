@@ -22,7 +22,7 @@ struct ListenerInfo {
   static constexpr uint32_t kMagic = 0x4c42494a;  // "JIBL"
   uint32_t magic = kMagic;
   uint32_t version = 1;
-  uint32_t linkLayers = 0;  // a bit for each LinkLayer of an adapter
+  uint32_t linkLayers = 0;  // one bit for each LinkLayer that an adapter of this rank has
 };
 
 Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<const uint8_t>* addresses) {
@@ -41,7 +41,7 @@ Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<con
 
 }  // namespace
 
-// Reports the events of one device to its ports.
+// Passes the events of one device to the adapters that are its ports.
 class IbNet::Watcher final : public EventHandler {
  public:
   Watcher(verbs::Adapter& first, EventSet& events) : ports_{&first}, events_(events) {}
@@ -104,8 +104,8 @@ Status IbNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& d
   return Status::ok();
 }
 
-// Returns the adapter that the plan names if it is open. Otherwise channels use the adapters in rotation, and ranks
-// begin at different ones.
+// Returns the adapter that the plan names if it is open. Otherwise channels use the adapters in rotation, and different
+// ranks begin with different adapters.
 verbs::Adapter& IbNet::adapterOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const {
   const std::optional<size_t> planned = placeOf(numbers_, ends.local);
   verbs::Adapter& adapter =

@@ -16,8 +16,8 @@ namespace jccl {
 class IbNet final : public Net {
  public:
   // Opens libibverbs and the adapters that the settings allow. An error states in one sentence what is missing; other
-  // networks work without verbs. `controlEvents` watches handshakes and the adapters, `dataEvents` completions. All
-  // three arguments must outlive the network and everything it makes.
+  // networks work without verbs. `controlEvents` watches handshakes and the events of adapters; `dataEvents` watches
+  // completions. All three arguments must outlive the network and everything it makes.
   static Status open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net);
   ~IbNet() override;
 

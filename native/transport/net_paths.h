@@ -44,11 +44,11 @@ class NetPaths {
   struct Ends {
     int local = NetDeviceNumbers::kUnknown;
     int remote = NetDeviceNumbers::kUnknown;
-    const char* why = "no plan names one";  // reason, for the log
+    const char* why = "no plan names one";  // reason for the choice of these devices, for the log
   };
 
   NetPaths() = default;
-  // If several paths belong to one connection, the first counts. A path from this rank to itself applies to all
+  // If several paths are for the same connection, the first one applies. A path from this rank to itself applies to all
   // connections of its channel that have no path.
   NetPaths(int rank, const std::vector<NetPath>& paths);
 
@@ -58,7 +58,7 @@ class NetPaths {
   const std::set<int>& devices() const { return devices_; }
 
  private:
-  // key: peer and channel; this rank as a peer stands for all peers without an entry
+  // key: peer and channel; the entry with this rank as the peer is for all peers without an entry
   using Table = std::map<std::pair<int, int>, Ends>;
 
   void add(Table& table, const std::pair<int, int>& connection, const Ends& ends);

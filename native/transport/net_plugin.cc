@@ -75,8 +75,8 @@ void PluginNet::addDevice(plugin::DeviceProperties properties) {
 
 void PluginNet::close() { logFailure("net", plugin_->finalize()); }
 
-// Returns the device that the plan names if it is in use. Otherwise channels use the devices in rotation, and ranks
-// begin at different ones.
+// Returns the device that the plan names if it is in use. Otherwise channels use the devices in rotation, and different
+// ranks begin with different devices.
 const PluginDevice& PluginNet::deviceOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const {
   const std::optional<size_t> planned = placeOf(numbers_, ends.local);
   const auto rotated = static_cast<size_t>(config_.rank + channel) % pluginDevices_.size();

@@ -13,12 +13,13 @@
 
 namespace jccl {
 
-// Each connection begins with a TCP connection, which proves the job's secret and brings the plug-in's handles across.
-// It stays open to report the other end's death, which plug-ins need not notice.
+// Each connection begins with a TCP connection, on which both ends prove the job's secret and the receiver sends the
+// plug-in's handles. The TCP connection stays open, because it reports the death of the other process, which a plug-in
+// might not notice.
 class PluginNet final : public Net {
  public:
   // Opens config.plugin. An error states in one sentence what is missing; other networks work without the plug-in.
-  // `controlEvents` watches handshakes and deaths, and must outlive the network and everything it makes.
+  // `controlEvents` watches the TCP connections, and must outlive the network and everything it makes.
   static Status open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net);
 
   const char* name() const override { return "plugin"; }
@@ -35,8 +36,8 @@ class PluginNet final : public Net {
   void setPaths(const NetPaths& paths) override;
   Status reachable(std::span<const uint8_t> listenerInfo) const override;
   Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) override;
-  // Only checks that the devices report that they can access GPUs. The communicator of each connection registers the
-  // memory.
+  // Only checks that the devices report access to GPU memory. The plug-in's communicators of each connection register
+  // the memory.
   Status registerDeviceMemory(const NetDeviceMemory& what, const std::set<int>& adapters,
                               std::unique_ptr<NetMemory>* memory) override;
 

@@ -17,16 +17,16 @@ namespace {
 
 // Longest sleep of the engine's thread while it polls data, even if no event comes.
 constexpr int64_t kMaxSleepNanos = 10'000'000;
-// Number of times that one poll repeats the callbacks while they find nothing but expect data.
+// Number of times that one poll repeats the callbacks while they find no work but expect data.
 constexpr int kCallsPerPoll = 4;
 constexpr int kMaxPollsWithoutEvents = 8;
-// Time after the last request of a caller during which the thread that serves callers looks for data.
+// Time after a caller's last request during which an engine's thread that serves callers looks for data.
 constexpr int64_t kServeNanos = 1'000'000;
-// Number of polls in a row that find nothing before that thread sleeps.
+// The engine's thread sleeps after this number of consecutive polls that find no work.
 constexpr int kIdlePolls = 16;
 
-// Value of progress_ when this thread last polled. It belongs to the engine that the thread polled last; another
-// engine's value only makes a wait return early.
+// Value of progress_ when this thread last polled any engine. If the thread then waits for another engine, the value
+// only makes that wait return early.
 thread_local uint32_t seenProgress = 0;
 
 timespec toTimespec(int64_t nanos) { return {nanos / 1'000'000'000, nanos % 1'000'000'000}; }
@@ -184,8 +184,9 @@ int NetProgressEngine::pollCallbacks(int64_t nowNanos) {
   return work;
 }
 
-// Callbacks that move data or expect some know where to read. So events are dispatched only when these callbacks found
-// nothing, and after every kMaxPollsWithoutEvents polls for the sake of the other callbacks.
+// Callbacks that move or expect data read without waiting for events. So events are dispatched only if these callbacks
+// find no work. For the sake of the other callbacks, events are also dispatched after every kMaxPollsWithoutEvents
+// polls.
 int NetProgressEngine::runData() {
   int work = pollCallbacks(monotonicNanos());
   for (int calls = 0; work == 0 && calls < kCallsPerPoll && anyExpecting(); ++calls) {
@@ -221,8 +222,8 @@ void NetProgressEngine::noteProgress() {
   if (leaderSleeps_.load()) signalEvent(leaderWake_);
 }
 
-// A thread that polls needs no wake. The flag is stored even if it is set already: the thread, when it clears the flag,
-// then sees what this caller has published.
+// A thread that polls is not woken. threadPolls_ is stored even if it is set already, so that the thread, when it
+// clears the flag, sees what this caller has published.
 void NetProgressEngine::askThread() {
   threadPolls_.store(true);
   if (threadSleeps_.load() && threadSleeps_.exchange(false)) wakeThread();
@@ -241,7 +242,7 @@ int NetProgressEngine::poll() {
   if (threadPolls_.load(std::memory_order_relaxed)) threadPolls_.store(false, std::memory_order_relaxed);
   seenProgress = progress_.load();
   std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return 0;  // another thread moves the data at this moment
+  if (!lock) return 0;  // another thread is moving the data
   const int work = runData();
   lock.unlock();
   if (work > 0) noteProgress();
@@ -304,8 +305,8 @@ bool NetProgressEngine::pollOnThread(int64_t* sleepNanos) {
     controlEvents_.dispatch();
     for (ProgressCallback* callback : control_) work += callback->poll(now);
     work += runData();
-    // Cleared before the check: a kick() after the check sets the flag again, and the check sees what was published
-    // before.
+    // The flag is cleared before anyPending() is called. That call sees everything that was published before, and a
+    // later kick() sets the flag again.
     const bool asked = threadPolls_.exchange(false);
     if (asked || work > 0) askedNanos_ = now;
     if (asked && anyPending()) threadPolls_.store(true);
@@ -313,7 +314,7 @@ bool NetProgressEngine::pollOnThread(int64_t* sleepNanos) {
     for (const ProgressCallback* callback : data_) next = std::min(next, callback->nextDeadlineNanos());
     *sleepNanos = next == INT64_MAX ? INT64_MAX : std::max<int64_t>(next - now, 0);
     if (watch_ != nullptr) *sleepNanos = sleepOfServing(*sleepNanos, work > 0, now);
-    if (work > 0) *sleepNanos = 0;  // more may be there without an event yet
+    if (work > 0) *sleepNanos = 0;  // more data may have arrived for which there is no event yet
   }
   if (work > 0) noteProgress();
   return true;
@@ -337,7 +338,7 @@ bool NetProgressEngine::threadRound() {
     return true;
   }
   threadSleeps_.store(!polls);
-  if (!polls && threadPolls_.load()) return true;  // asked in the meantime
+  if (!polls && threadPolls_.load()) return true;  // a caller has asked for polls in the meantime
   std::array<pollfd, 3> waited = {pollfd{threadWake_.get(), POLLIN, 0}, pollfd{controlEvents_.fd(), POLLIN, 0},
                                   pollfd{polls ? dataEvents_.fd() : -1, POLLIN, 0}};
   const timespec span = toTimespec(sleepNanos == INT64_MAX ? 0 : sleepNanos);

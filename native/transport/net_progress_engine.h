@@ -31,7 +31,8 @@ namespace jccl {
 // If calls of the network can block (serveByThread), a call may never return, and its thread is left behind
 // (CallWatch). So only two kinds of threads make such calls: the engine's thread, and threads that run operations,
 // which poll as above. The engine's thread serves all other callers: it runs their tasks, polls data while they poll,
-// and continues until no data is left. They do not wait for it for ever, because it can be stuck in a call.
+// and continues until no data is left. The time for which these callers wait for the engine's thread is limited,
+// because it can be stuck in a call.
 //
 // Callers that wait: one of them, the leader, sleeps in ppoll on the data events; the others sleep on a futex that
 // every progress wakes. A caller whose connection was served by another thread is thus woken at once.
@@ -66,10 +67,11 @@ class NetProgressEngine final : public ProgressEngine {
   // Every poll calls the data callbacks; only the engine's thread calls the control callbacks. Callbacks must outlive
   // that thread.
   void addData(ProgressCallback* callback);
-  // Requires that a callback runs, or that the caller holds the mutex.
+  // Like addData(), for callers that hold the mutex, and for callbacks, which run under it.
   void addDataLocked(ProgressCallback* callback) { data_.push_back(callback); }
   void addControl(ProgressCallback* callback);
-  // Adds a data callback that is called only from its first use on. The result lives as long as the engine.
+  // Adds a data callback that is called only after noteFirstUse() of the returned object, which lives as long as the
+  // engine.
   FirstUse* addDormant(ProgressCallback* callback);
 
   // Limits sleeps between polls of data to `nanos`, for networks without events. The engine's thread may be running.
@@ -156,12 +158,12 @@ class NetProgressEngine final : public ProgressEngine {
   std::atomic<uint32_t> ended_{0};
   std::atomic<bool> stopped_{false};
 
-  CallWatch* watch_ = nullptr;  // null: no call can block, and every caller polls
+  CallWatch* watch_ = nullptr;  // null: no call can block, and every caller may poll
   int64_t limitNanos_ = 0;
   std::mutex tasksMutex_;
   std::vector<std::shared_ptr<Task>> tasks_;
-  int64_t askedNanos_ = 0;  // when the thread last had work or was asked for it
-  int idlePolls_ = 0;       // polls in a row that found no work
+  int64_t askedNanos_ = 0;  // time at which the thread last had work or was asked for polls
+  int idlePolls_ = 0;       // number of consecutive polls that found no work
   std::thread thread_;
 };
 

@@ -35,7 +35,7 @@ class NetProxy : public ProgressCallback {
     return connection_ == nullptr || failed_ ? INT64_MAX : connection_->nextDeadlineNanos();
   }
 
-  // Informs the other end that nothing more comes, because a call of the network never returns.
+  // Informs the other end that no more data comes, because a call of the network never returns.
   void abandon() {
     if (connection_ != nullptr && !failed_) connection_->abandon();
   }
@@ -45,7 +45,7 @@ class NetProxy : public ProgressCallback {
   }
   bool drained() const { return connection_ == nullptr || failed_ || connection_->drained(); }
 
-  // Ends the connection in order, after which it carries nothing more.
+  // Closes the connection in order. The proxy then moves no more data.
   void close() {
     if (connection_ != nullptr && !failed_) connection_->close();
     connection_.reset();
@@ -60,7 +60,7 @@ class NetProxy : public ProgressCallback {
         first_(memory.head->head.load(std::memory_order_acquire)),
         errors_(errors) {}
 
-  // Adds to the text of a status where it came from. Returns it unchanged if there is no memory for that.
+  // Returns the status with the place of the failure added to its text; unchanged if there is no memory for that.
   Status describe(Status status) const noexcept {
     try {
       return {status.code(), status.message() + " [" + activity() + " channel=" + std::to_string(channel_) + "]"};

@@ -38,7 +38,7 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
     SocketListener::Proven proven;
     while (sockets_.next(&proven)) {
       Streams& streams = incoming_[{proven.who.from, proven.who.channel}];
-      if (streams.accepted) continue;  // from an attempt that the dialer has given up in the meantime
+      if (streams.accepted) continue;  // belongs to an attempt that the dialer has given up in the meantime
       // A stream that arrives again replaces the first one, which its dialer has given up.
       streams.fds.resize(proven.who.streams);
       streams.fds[proven.who.stream] = std::move(proven.socket);

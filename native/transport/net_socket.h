@@ -41,7 +41,7 @@ class SocketNet final : public Net {
   const NetConfig& config_;
   EventSet& controlEvents_;
   EventSet& dataEvents_;
-  std::shared_ptr<IoThreadPool> pool_;                  // null: no helper threads
+  std::shared_ptr<IoThreadPool> pool_;                  // the helper threads; null: there are none
   const std::shared_ptr<SocketEagerPaths> eagerPaths_;  // shared with the listener, which may live longer
   std::vector<NetDevice> devices_;
   std::vector<SocketAddress> local_;

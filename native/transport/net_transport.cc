@@ -13,10 +13,10 @@ namespace {
 constexpr int kMaxStreams = 64;
 // Longest sleep of a thread between two polls of a network without events.
 constexpr int64_t kPollNanos = 20'000;
-// Limit of the wait for peers in drain(): ranks mostly close at about the same time.
+// Limit of the wait for peers in drain(): usually all ranks close at about the same time.
 constexpr int64_t kDrainNanos = 500'000'000;
-// Sleep between two checks of pollUntil(). The engine's thread serves handshakes, and does not wake a thread that waits
-// for their end.
+// Sleep between two checks of pollUntil(), which are needed because the engine's thread, which serves handshakes, does
+// not wake threads that wait for their end.
 constexpr int64_t kWaitSleepNanos = 1'000'000;
 
 Status makeSockets(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net) {
@@ -127,7 +127,7 @@ Status NetTransport::checkKey(int peer, int channel) const {
 
 SendProxy::Dial NetTransport::dial(NetRoute route, const ConnectionMemory& memory) {
   return [this, route, memory](std::unique_ptr<NetSendConnection>* connection, std::unique_ptr<NetMemory>* registered) {
-    engine_.wakeThread();  // the thread serves the handshake
+    engine_.wakeThread();  // the engine's thread serves the handshake
     if (net_->needsRegisteredMemory()) {
       Status done = net_->registerMemory(memory.block, memory.shape.blockBytes(), NetAccess::Read, registered);
       if (!done) return done;
@@ -196,7 +196,8 @@ Status NetTransport::recvConnection(int peer, int channel, const ConnectionMemor
   return added;
 }
 
-// The engine polls the receiver only from now on: before, there was nothing to poll.
+// The engine polls the receiver only after this call, because a receiver without a network connection has nothing to
+// poll.
 void NetTransport::attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection) {
   receiver.attach(std::move(connection), *net_);
   engine_.addDataLocked(&receiver);
@@ -227,7 +228,7 @@ Status NetTransport::connectAhead(const std::vector<std::pair<int, int>>& connec
       if (forward->dialsAhead()) senders.push_back(forward.get());
     }
   });
-  // Every connection has a deadline of its own, which has passed by this later one.
+  // Latest deadline: each connection fails at its own deadline, which is earlier.
   const int64_t deadline = monotonicNanos() + config_.connectTimeoutNanos + config_.handshakeTimeoutNanos;
   const auto allConnected = [&] {
     bool all = false;
@@ -271,7 +272,7 @@ void NetTransport::addUserMemory(const void* address, size_t bytes, bool written
     std::shared_ptr<NetMemory> memory = userMemory_.kept(address, bytes);
     if (memory == nullptr) {
       std::unique_ptr<NetMemory> made;
-      // Memory that cannot be registered is copied.
+      // If the memory cannot be registered, its data is copied.
       if (!net_->registerMemory(const_cast<void*>(address), bytes, access, &made)) return;
       memory = std::move(made);
     }

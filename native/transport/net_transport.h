@@ -134,7 +134,8 @@ class NetTransport final : public ProgressEngine {
   void attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection);
   // Polls until `done` returns true or the transport has failed. Returns false if the deadline passed first.
   bool pollUntil(const std::function<bool()>& done, int64_t deadlineNanos);
-  // Ends what is in flight. Succeeds only if the peers close at about the same time.
+  // Drains all connections (see NetConnection::drain) until the deadline. Succeeds only if the peers close at about the
+  // same time.
   void drain(int64_t deadlineNanos);
   // Calls each(connection) for all connections, including those that arrived before recvConnection().
   template <class Each>

@@ -19,8 +19,8 @@ bool PeerSilence::read(int socket, State* state) {
   return true;
 }
 
-// An answer must be due at two calls in a row, since it may be on its way at one of them: some kernels send the next
-// probe of a closed window only minutes after the last one was answered.
+// Returns true only if an answer is due at two calls in a row, because at one call the answer may still be on its way.
+// Some kernels send the next probe of a closed window only minutes after the last one was answered.
 bool PeerSilence::lasts(int socket, int64_t nowNanos, int64_t limitNanos) {
   State state;
   if (!read(socket, &state)) return false;

@@ -6,7 +6,8 @@
 
 namespace jccl {
 
-// A peer that reads late closes its window, but its host still answers the kernel's probes: the peer is late, not gone.
+// If a peer reads late, its TCP window closes, but its host still answers the kernel's probes: the peer is late, not
+// gone.
 class PeerSilence {
  public:
   // Returns true if the host has left unanswered, for `limitNanos`, what the kernel sent to it. Must be called
@@ -26,7 +27,7 @@ class PeerSilence {
     uint32_t segmentsIn = 0;
     uint32_t repeated = 0;
     uint8_t backoff = 0;
-    uint8_t probes = 0;  // unanswered probes
+    uint8_t probes = 0;  // number of unanswered probes
   };
   static bool read(int socket, State* state);
 

@@ -17,7 +17,8 @@ namespace jccl {
 
 class PluginMemory;
 
-// Closed by its destructor at the latest. Closing first releases the memory that is registered with the communicator.
+// The destructor closes the communicator if it is open. Before closing, the memory that is registered with the
+// communicator is released.
 class PluginComm {
  public:
   enum class Direction : uint8_t { Send, Receive };
@@ -45,12 +46,12 @@ class PluginComm {
   std::map<PluginMemory*, void*> registered_;
 };
 
-// Memory that communicators of a plug-in use. Memory and communicators may be destroyed in any order: the first one to
-// go ends the registration.
+// Memory that communicators of a plug-in use. Memory and communicators may be destroyed in any order: the first one
+// that is destroyed ends the registration.
 class PluginMemory final : public NetMemory {
  public:
   PluginMemory(void* address, size_t bytes) : address_(address), bytes_(bytes) {}
-  // GPU memory. `dmabuf` refers to all of it, and is empty if the plug-in does not register it by a dma-buf.
+  // GPU memory. `dmabuf` refers to the whole memory, and is empty if the plug-in does not register it by a dma-buf.
   PluginMemory(void* address, size_t bytes, UniqueFd dmabuf)
       : address_(address), bytes_(bytes), onDevice_(true), dmabuf_(std::move(dmabuf)) {}
   ~PluginMemory() override;

@@ -26,8 +26,9 @@ struct PluginDevice {
   plugin::DeviceProperties properties;
 };
 
-// A plug-in carries only bytes and their number, so a trailer after the data carries the rest of a message. Data of
-// user memory, and of GPU memory at either end, travels separately; its message consists of the trailer alone.
+// A plug-in carries only data and its size, so the other fields of a message travel in a trailer after the data. Data
+// that is in user memory, or in GPU memory at either end, travels separately; the message then consists of the trailer
+// alone.
 struct PluginTrailer {
   static constexpr uint16_t kMagic = 0x4d4a;  // "JM"
   static constexpr uint8_t kEnd = 2;
@@ -37,25 +38,26 @@ struct PluginTrailer {
   uint32_t check = 0;
   uint16_t magic = kMagic;
   uint8_t tag = 0;
-  uint8_t apart = 0;  // 1: the data travels over the communicator for data; kEnd: this is no message
+  // 1: the data travels over the communicator for separate data; kEnd: the trailer belongs to no message
+  uint8_t apart = 0;
   uint32_t zero = 0;
 };
 static_assert(sizeof(PluginTrailer) == 24);
 
 // Handles of a connection's two communicators of the plug-in. The first carries messages, in slots with their trailers.
-// The second carries separate data, which lands where the receiver posts it once the trailer has arrived. The receiver
-// sends both handles over the control connection.
+// The second carries separate data, for which the receiver posts a destination once the trailer has arrived. The
+// receiver sends both handles over the control connection.
 struct PluginHandles {
   std::array<std::array<uint8_t, plugin::kHandleBytes>, 2> handles{};
 };
 
-// Notices that the ends send each other over the control connection. If a plug-in does not move a message, each end
-// sees the same as with a late peer, so an end that has waited for long asks the other one.
+// Notices that the ends send each other over the control connection. A plug-in that does not move a message looks the
+// same to each end as a late peer, so an end that has waited for long asks the other end.
 //
 // Receives are posted ahead, and no function of a plug-in withdraws one. Some plug-ins (aws-ofi-nccl) treat it as a
 // failure if a communicator is closed with a posted receive, and then fail all other communicators of its domain. So
 // ends that close in order drain the connection first: the receiver reports how many receives it has posted, and the
-// sender fills up the rest of them with trailers that mark no message.
+// sender sends trailers without a message for all of them that no message has used.
 enum PluginNotice : uint8_t {
   kPluginCount,    // from the sender, before its FIN: number of its messages, some of which may not have arrived yet
   kPluginAwaited,  // from the receiver: it has waited long for this message
@@ -64,7 +66,7 @@ enum PluginNotice : uint8_t {
   // from the receiver, with its first buffer: 1 if all data must travel separately; the sender waits for it
   kPluginApart,
   kPluginPosted,  // from the receiver: it has posted this many receives, and posts no more
-  kPluginEnded,   // from the sender: it has filled all these receives
+  kPluginEnded,   // from the sender: it has used up all these receives
 };
 
 // The common part of both ends of a connection.
@@ -92,15 +94,15 @@ class PluginEnd {
 
   // Interval of polls during a handshake, since no event reports that a plug-in has advanced a connection.
   static constexpr int64_t kHandshakePollNanos = 1'000'000;
-  // Messages of a communicator are in order and one at a time, so they share a tag.
+  // A communicator carries its messages in order and one at a time, so one tag suffices for all.
   static constexpr int kTag = 0;
 
-  // Returns true if this was not called for some time. Such a pause does not count as waiting.
+  // Returns true if this method was not called for some time. Such a pause does not count as waiting.
   bool hasPaused(int64_t nowNanos);
-  // Returns true each time that message `sequence` has been awaited for another config.peerTimeoutNanos: the other end
-  // must be asked.
+  // Returns true each time that another config.peerTimeoutNanos of waiting for message `sequence` has passed. The other
+  // end must then be asked.
   bool waitsLongFor(uint64_t sequence, bool paused, int64_t nowNanos);
-  // Returns the error for message `sequence`, which does not move although the other end is not late.
+  // Returns the error for message `sequence`, which the plug-in does not move although the other end is not late.
   Status neverMoves(const char* function, uint64_t sequence, const std::string& why) const;
 
   const NetConfig& config_;
@@ -108,8 +110,8 @@ class PluginEnd {
   const PluginDevice device_;
   std::unique_ptr<NetControlConnection> control_;
   std::array<std::unique_ptr<PluginComm>, 2> comms_;  // [0] for messages, [1] for separate data
-  int64_t startedNanos_ = -1;                         // time of the first poll before the connection is made
-  int64_t polledNanos_ = 0;                           // time of the last such poll
+  int64_t startedNanos_ = -1;                         // time of the first poll of the handshake
+  int64_t polledNanos_ = 0;                           // time of the last poll of the handshake
 
  private:
   Status failure_;
@@ -144,12 +146,12 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
     NetMessage message;
     uint8_t* data = nullptr;
     PluginMemory* memory = nullptr;
-    // has space for the trailer after the data; otherwise the trailer travels alone, and data separately
+    // the buffer has space for the trailer after the data; otherwise the trailer travels alone, and the data separately
     bool hasTail = false;
     int begun = 0;  // number of parts (message, data) that the plug-in has accepted
-    int ended = 0;  // number of parts that are sent
+    int ended = 0;  // number of parts that have been sent
     std::array<void*, 2> requests{};
-    bool ends = false;  // is no message: only fills up a posted receive
+    bool ends = false;  // a trailer without a message, which only uses up a posted receive
   };
 
   Status endPosted();
@@ -173,9 +175,9 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   MessageWindow<Slot> window_;
   std::optional<uint64_t> allApart_;  // the value of kPluginApart, once received
   bool draining_ = false;
-  bool ended_ = false;                   // all receives that the receiver has posted are filled
-  std::optional<uint64_t> count_;        // number of messages, once fillers (Slot::ends) follow them
-  uint64_t begun_ = 0;                   // the next message to pass to the plug-in
+  bool ended_ = false;             // all receives that the receiver has posted are used up
+  std::optional<uint64_t> count_;  // number of messages; set when trailers without a message (Slot::ends) follow them
+  uint64_t begun_ = 0;             // the next message to pass to the plug-in
   uint64_t awaitedByPeer_ = UINT64_MAX;  // the posted message that the peer has asked for
   uint64_t arrivedAtPeer_ = UINT64_MAX;  // the unfinished message that the peer has reported as arrived
 };
@@ -210,10 +212,10 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
     NetMessage expected;  // the message that may go to `postedBuffer`, if that is set
     NetBuffer postedBuffer;
     void* request = nullptr;  // request for the message, later for its data
-    bool arrived = false;     // its trailer has arrived, and the fields below are valid
+    bool arrived = false;     // the trailer has arrived, and the fields below are valid
     bool apart = false;
     NetMessage message;
-    NetBuffer target;  // where the data is, or will land
+    NetBuffer target;  // where the data is, or where it will arrive
     bool complete = false;
   };
 
@@ -234,13 +236,13 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   std::array<void*, 2> listeners_{};
   std::array<PluginTrailer, kNetInFlight> trailers_{};
   PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
-  std::array<void*, kNetInFlight> flushes_{};  // the plug-in's requests, by sequence
+  std::array<void*, kNetInFlight> flushes_{};  // the plug-in's flush requests, by sequence modulo kNetInFlight
   MessageWindow<Slot> window_;
   bool draining_ = false;
   bool peerEnds_ = false;        // kPluginEnded has arrived
   uint64_t posted_ = 0;          // the next message to post to the plug-in
   uint64_t arrived_ = 0;         // the next message whose trailer has not arrived
-  uint64_t end_ = UINT64_MAX;    // the first sequence that is no message
+  uint64_t end_ = UINT64_MAX;    // sequence of the first trailer without a message
   uint64_t dataPosted_ = 0;      // the next message whose data, if it travels separately, is not posted
   uint64_t completed_ = 0;       // number of complete messages
   uint64_t count_ = UINT64_MAX;  // number of messages, once known

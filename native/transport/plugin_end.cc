@@ -44,7 +44,7 @@ Status PluginEnd::causeOf(const Status& moved, int64_t nowNanos, int* work) {
     ++*work;
   }
   if (failure_) return Status::ok();
-  control_->onEvents(0);  // the report may have arrived since
+  control_->onEvents(0);  // the report of the peer's failure may have arrived since the last call
   if (Status peer = control_->progress(work); !peer) return peer;
   return nowNanos >= causeDeadlineNanos() ? failure_ : Status::ok();
 }

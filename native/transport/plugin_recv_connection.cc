@@ -126,7 +126,7 @@ void PluginRecvConnection::complete(Slot& slot) {
   ++completed_;
 }
 
-// Messages are posted in order and arrive in order. So does separate data.
+// Messages are posted in order and arrive in order. The same applies to separate data.
 Status PluginRecvConnection::move(int* work) {
   const auto isThere = [this](void*& request, int* bytes, bool* there) {
     Status tested = device_.plugin->test(request, there, bytes);
@@ -169,8 +169,8 @@ Status PluginRecvConnection::move(int* work) {
   return Status::ok();
 }
 
-// Only the sender knows whether it has sent message `completed_`, so it is asked. But if the plug-in refuses a request
-// although it has no other, the plug-in is at fault.
+// Only the sender knows whether it has sent message `completed_`, so this end asks the sender. But if the plug-in
+// accepts no request although none is in flight, the plug-in is at fault.
 Status PluginRecvConnection::askPeer(int64_t nowNanos) {
   const bool paused = hasPaused(nowNanos);
   if (const auto unsent = control_->takeNotice(kPluginUnsent); unsent && *unsent < completed_) {
@@ -198,7 +198,7 @@ Status PluginRecvConnection::progress(int64_t nowNanos, int* work) {
     polledNanos_ = nowNanos;
     if (peer) moved = accept(nowNanos, work);
   }
-  // What has arrived counts even if the peer has just ended.
+  // Data that has arrived is delivered even if the peer has just ended.
   if (moved && hasComms()) moved = move(work);
   if (moved && hasComms() && peer && !isOver() && !draining_) moved = askPeer(nowNanos);
   if (!peer || isOver()) return peer;
@@ -242,7 +242,7 @@ int64_t PluginRecvConnection::nextDeadlineNanos() const {
 
 void PluginRecvConnection::drain() {
   draining_ = true;
-  // If the notice does not arrive, the sender waits as long as for a peer that closes later.
+  // If the notice cannot be sent, the sender waits until its limit, as it does for a peer that closes later.
   if (Status sent = control_->notify(kPluginPosted, posted_); !sent) logMessage(LogLevel::Debug, "net", sent.message());
 }
 

@@ -125,7 +125,7 @@ Status PluginSendConnection::finish(Slot& sent, int* work) {
   return Status::ok();
 }
 
-// Fills the receives that the receiver has posted ahead with trailers that mark no message.
+// Uses up the receives that the receiver has posted ahead, by sending trailers without a message.
 Status PluginSendConnection::endPosted() {
   if (count_) window_.finishTo(window_.posted(), isOver);
   if (ended_ || window_.done() != window_.posted()) return Status::ok();
@@ -144,7 +144,7 @@ Status PluginSendConnection::endPosted() {
   return control_->ended() ? Status::ok() : control_->notify(kPluginEnded, window_.done());
 }
 
-// A peer that has received everything may have closed before this end has found that it is sent.
+// A peer that has received all messages may close before this end has found that they are sent.
 bool PluginSendConnection::drained() const { return !connected() || ended_ || (control_->ended() && !count_); }
 
 Status PluginSendConnection::move(int* work) {
@@ -156,14 +156,15 @@ Status PluginSendConnection::move(int* work) {
     ++begun_;
     ++*work;
   }
-  // The next message may have begun in part.
+  // Includes message begun_, one part of which the plug-in may have accepted.
   for (uint64_t sequence = window_.done(); sequence <= begun_ && sequence < window_.posted(); ++sequence) {
     if (Status tested = finish(window_[sequence], work); !tested) return tested;
   }
   return Status::ok();
 }
 
-// The receiver asks again and again. If it asks a second time, the plug-in has had the message since the first time.
+// The receiver asks repeatedly for a late message. When it asks a second time, the plug-in has had the message at least
+// since the first time.
 Status PluginSendConnection::askPeer(int64_t nowNanos) {
   const bool paused = hasPaused(nowNanos);
   if (const auto awaited = control_->takeNotice(kPluginAwaited); awaited && *awaited < window_.posted()) {
@@ -208,7 +209,7 @@ int64_t PluginSendConnection::nextDeadlineNanos() const {
 
 void PluginSendConnection::close() {
   dialer_.reset();
-  // With unsent messages no FIN is sent: the peer must not take what it has received for everything.
+  // If messages are unsent, no FIN is sent, because a FIN would tell the peer that it has received all messages.
   if (control_ == nullptr || (!count_ && window_.done() != window_.posted())) return;
   if (control_->notify(kPluginCount, count_.value_or(window_.done()))) control_->sendFin();
 }

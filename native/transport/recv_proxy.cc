@@ -59,7 +59,8 @@ Status RecvProxy::deliverLL(uint64_t step, const NetMessage& message) {
   for (uint32_t i = 0; i < cells; ++i) {
     if (static_cast<uint32_t>(from[i] >> 32) != flag) return refuse(step, message, "an LL cell has a wrong flag");
   }
-  // An adapter may write the landing memory at any time, so the flag is not read from it a second time.
+  // An adapter may write the landing memory at any time, so the stored cell contains the flag that was checked, not one
+  // that is read again.
   for (uint32_t i = 0; i < cells; ++i) {
     const uint64_t cell = uint64_t{flag} << 32 | static_cast<uint32_t>(from[i]);
     std::atomic_ref<uint64_t>(to[i]).store(cell, std::memory_order_release);
@@ -85,7 +86,8 @@ Status RecvProxy::deliverLL128(uint64_t step, const NetMessage& message) {
   return Status::ok();
 }
 
-// Posts the user addresses of all steps that have not arrived, again in every call because repetition costs nothing.
+// Posts the user addresses of all steps that have not arrived. Every call posts them again, because repetition costs
+// nothing.
 void RecvProxy::postUserAddresses() {
   for (uint64_t step = taken_; step < posted_; ++step) {
     const ZeroCopySlot& slot = memory_.zeroCopySlot(step);

@@ -15,7 +15,7 @@ namespace jccl {
 // Posts a step to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself, or at
 // the address posted in its ZeroCopySlot, and the slot's header publishes it. The consumer polls LL and LL128 slots
 // while they fill, so their data lands in separate memory and is moved into the slot cell by cell or line by line.
-// Every received word is checked before that. The proxy also scrubs slots when LL flags wrap.
+// Every received word is checked before it is moved. The proxy also scrubs slots when LL flags wrap.
 //
 //     posted ──(it has arrived)──> taken ──(in GPU memory: the flush is over)──> delivered
 class RecvProxy final : public NetProxy<NetRecvConnection> {
@@ -57,7 +57,7 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   NetMemory* const deviceSlots_;
   std::unique_ptr<uint64_t[]> landing_;       // 8 LL slots, then 8 LL128 slots; pages are touched only when used
   std::unique_ptr<NetMemory> slotsMemory_;    // null if the network needs no registration
-  std::unique_ptr<NetMemory> landingMemory_;  // likewise
+  std::unique_ptr<NetMemory> landingMemory_;  // landing_; null if the network needs no registration
   Status attached_;                           // the error if attach() could not register the memory
   uint64_t posted_ = first_;                  // the next step to post
   uint64_t taken_ = first_;                   // the next step that has not arrived

@@ -7,7 +7,8 @@
 
 namespace jccl::refusal {
 
-// The smallest memory that is registered. For less, registering costs more than an operation gains, in any program.
+// The smallest memory that is registered. For smaller memory, registration costs more than an operation gains by it, in
+// any program.
 inline constexpr size_t kMinBytes = size_t{1} << 20;
 
 Status tooSmall(const void* address, size_t bytes);
@@ -18,7 +19,7 @@ Status registeredAlready(const void* address, size_t bytes);
 Status notAlone(const void* address, size_t bytes);
 // Refuses memory that is not writable, is shared with other processes, or belongs to a file.
 Status notPrivate(const void* address, size_t bytes);
-// Refuses memory because nothing would tell whether it has been freed.
+// Refuses memory for which JCCL could not find out whether it has been freed.
 Status unknownMapping(const void* address, size_t bytes);
 
 }  // namespace jccl::refusal

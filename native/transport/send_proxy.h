@@ -17,8 +17,8 @@ namespace jccl {
 //     published ──(LL: all flags seen)──> posted ──(the network has the bytes)──> done: head moves, the slot is free
 //
 // User memory of a ZeroCopySlot is sent without a copy. Networks that need registered memory send it through the slot
-// instead, unless it is registered for the time of the operation. The network connection is made when the first step is
-// published.
+// instead, unless the user memory is registered for the duration of the operation. The network connection is made when
+// the first step is published.
 class SendProxy final : public NetProxy<NetSendConnection> {
  public:
   // Makes the connection and registers the slots if the network needs that.
@@ -40,7 +40,7 @@ class SendProxy final : public NetProxy<NetSendConnection> {
   uint64_t bytes() const { return bytes_; }
 
   // Stops sending for good if user memory has been published and has not left. The connection stays open, because the
-  // peer would report a cut as a failure of its own.
+  // peer would report a closed connection as a separate failure.
   void revoke();
 
  private:

@@ -26,7 +26,7 @@ std::string describe(const ShmProcess& peer, uint64_t segment) {
 
 bool isDropped(ssize_t moved) { return moved == 0 || (moved < 0 && (errno == ECONNRESET || errno == EPIPE)); }
 
-// Returns the error of a descriptor that the peer has sent and that the kernel has not passed to this process.
+// Returns the error for a descriptor that the peer has sent but the kernel has not passed to this process.
 Status notPassed(int socket, const std::string& what) {
   const UniqueFd another(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (!another) return Status::system("recvmsg(SCM_RIGHTS)", what);
@@ -121,7 +121,8 @@ Status fetchShmDescriptor(const ShmProcess& peer, uint64_t segment, UniqueFd* fd
 }
 
 bool isRunning(const ShmProcess& peer) {
-  // The kernel closes a process's listener after the last of its threads has run.
+  // A refused connection shows that no thread of the process runs any more, because the kernel closes the process's
+  // listener only after that.
   const UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const AbstractAddress address(peer.socketName());
   return !socket || ::connect(socket.get(), address.get(), address.bytes()) == 0 || errno != ECONNREFUSED;

@@ -65,7 +65,7 @@ uint64_t ShmRegistry::addDescriptor(UniqueFd fd) {
 }
 
 void ShmRegistry::remove(uint64_t id) {
-  std::shared_ptr<ShmSegment> last;  // unmapped after the lock is released
+  std::shared_ptr<ShmSegment> last;  // destroyed, and so unmapped, after the lock is released
   const std::lock_guard lock(mutex_);
   descriptors_.erase(id);
   const auto found = byId_.find(id);

@@ -69,7 +69,7 @@ class ShmRegistry {
   struct Place {
     uint64_t id = 0;
     size_t bytes = 0;
-    size_t offset = 0;                       // in the segment
+    size_t offset = 0;                       // position of the memory in the segment
     std::shared_ptr<AdoptedMemory> adopted;  // null: the memory is at the segment's own addresses
   };
   using Places = std::map<uintptr_t, Place>;

@@ -151,7 +151,7 @@ size_t ShmSegment::takeHugePages(size_t offset, size_t bytes) const {
   const size_t begin = offset / huge * huge;
   const size_t end = std::min((offset + bytes + huge - 1) / huge, bytes_ / huge) * huge;
   if (begin >= end) return 0;
-  // The kernel collapses only pages that have a page table.
+  // The kernel collapses a huge page only if its range has a page table, so one page of each range is read first.
   for (size_t at = begin; at < end; at += huge) ::madvise(address_ + at, pageBytes(), kPopulateRead);
   if (::madvise(address_ + begin, end - begin, kCollapse) == 0) return end - begin;
   if (logEnabled(LogLevel::Debug)) {
@@ -213,8 +213,8 @@ Status ShmSegment::create(const char* label, size_t bytes, ShmBacking backing, S
 }
 
 Status ShmSegment::map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment) {
-  // Reads the seals before the size. Otherwise a maker that shrinks and then seals the memory in between would pass
-  // with the earlier size.
+  // Reads the seals before the size. In the other order, a process that made the memory could shrink and seal it
+  // between the two reads, and the earlier size would be accepted.
   const int seals = ::fcntl(fd.get(), F_GET_SEALS);
   struct stat facts;
   if (::fstat(fd.get(), &facts) != 0) return Status::system("fstat", "segment=imported");
@@ -232,7 +232,7 @@ Status ShmSegment::map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment) {
   made.backing_ = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 ? ShmBacking::Memfd : ShmBacking::DevShm;
   made.fd_ = std::move(fd);
   if (Status mapped = made.mapPages("imported", bytes); !mapped) return mapped;
-  made.fd_.reset();  // the mapping keeps the memory
+  made.fd_.reset();  // the mapping keeps the memory alive
   *segment = std::move(made);
   return Status::ok();
 }

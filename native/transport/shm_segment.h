@@ -15,8 +15,8 @@ namespace jccl {
 enum class ShmBacking : uint8_t {
   Auto,   // memfd if the kernel allows it, else /dev/shm
   Memfd,  // anonymous: has no name, no size limit but memory, and leaves nothing behind if the process is killed
-  // a nameless file in /dev/shm, fully reserved by create(), which therefore fails if /dev/shm is full: no SIGBUS comes
-  // later
+  // a nameless file in /dev/shm, fully reserved by create(), which therefore fails if /dev/shm is full, so that no
+  // access raises SIGBUS later
   DevShm,
 };
 
@@ -56,7 +56,7 @@ class ShmSegment {
   // Replaces the pages of [offset, offset + bytes), widened to whole pages, by copies that only this process has. Other
   // processes keep the old pages. What other threads store into these pages during the call may be lost.
   Status isolate(size_t offset, size_t bytes);
-  // Replaces whole pages in the same way, by their address and however they are mapped.
+  // Like isolate(), for whole pages at an address of this process, which need not be in a segment's own mapping.
   static Status isolatePages(uint8_t* begin, size_t length);
   // Returns true if all pages are still those that other processes map.
   bool isShared() const { return shared_; }

@@ -69,7 +69,7 @@ Status ShmServer::start() {
   stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_) return Status::system("eventfd", "shared memory server");
   keepSpare();
-  const LogScope logs(nullptr);  // the thread serves all communicators
+  const LogScope logs(nullptr);  // log lines name no communicator, because the thread serves all communicators
   return startQuietThread(
       "jccl-shm", [this] { serve(); }, &thread_);
 }
@@ -152,7 +152,7 @@ void ShmServer::serve() {
 
 bool ShmServer::serveRound(std::vector<pollfd>& polled, bool* accepting) {
   keepSpare();
-  // A listener that cannot accept for lack of descriptors stays readable, so it is left out for one tick.
+  // If accepting fails for lack of descriptors, the listener stays readable. So it is not polled for one tick.
   polled.assign({{stop_.get(), POLLIN, 0}, {*accepting ? listener_.get() : -1, POLLIN, 0}});
   for (const Client& client : clients_) polled.push_back({client.socket.get(), POLLIN, 0});
   // An idle server has no client and sleeps until one connects.

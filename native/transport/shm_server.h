@@ -60,7 +60,8 @@ class ShmServer {
   const Lookup lookup_;
   UniqueFd listener_;
   UniqueFd stop_;
-  // closed to accept one client when no other descriptor is free, so that the client receives an answer
+  // reserved descriptor, closed to accept a client when no other descriptor is free, so that the client receives an
+  // answer
   UniqueFd spare_;
   int64_t warnAgainNanos_ = 0;
   std::vector<Client> clients_;  // oldest first; used by the server's thread only

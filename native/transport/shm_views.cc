@@ -36,7 +36,7 @@ Status ShmViews::resolve(int peer, const ShmProcess& process, uint64_t segment, 
   return Status::ok();
 }
 
-// Unmaps segments that their owners have freed. Their pages are gone; only the mapping is left.
+// Unmaps segments that their owners have freed. The owner has freed their pages; only the mapping is left.
 void ShmViews::dropFreed() {
   std::erase_if(views_, [&](const View& view) { return uses_ - view.lastUse >= inUse_ && !view.memory->isLive(); });
 }

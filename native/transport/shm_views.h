@@ -19,8 +19,8 @@ class ShmViews {
   ShmViews(std::shared_ptr<ShmRegistry> registry, size_t max, size_t inUse)
       : registry_(std::move(registry)), max_(max), inUse_(inUse) {}
 
-  // Sets *address to that of bytes [offset, offset + bytes) of a segment of `peer`. The address is valid until `inUse`
-  // other segments are requested. `inUse` must be at most half of `max`.
+  // Sets *address to the address of bytes [offset, offset + bytes) of a segment of `peer`. The address is valid until
+  // `inUse` other segments are requested. `inUse` must be at most half of `max`.
   Status resolve(int peer, const ShmProcess& process, uint64_t segment, uint64_t offset, size_t bytes,
                  uint8_t** address);
   size_t size() const { return views_.size(); }

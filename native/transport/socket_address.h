@@ -24,10 +24,11 @@ class SocketAddress {
   int family() const { return storage_.ss_family; }
   uint16_t port() const;
   void setPort(uint16_t port);
-  // Gives a link-local peer the interface of `local`, the local address that reaches it.
+  // For the link-local address of a peer: sets its interface to that of `local`, the local address that reaches the
+  // peer.
   void adoptInterface(const SocketAddress& local);
-  // Compares IP addresses only; ports are ignored. If the result is true and one address is this host's, so is the
-  // other.
+  // Compares IP addresses only; ports are ignored. Returns true if the IP addresses are equal. Then both are addresses
+  // of this host if one of them is.
   bool sameHost(const SocketAddress& other) const;
   // Number of the address's network device in plans; NetDeviceNumbers::kUnknown if it has none.
   int device() const { return device_; }

@@ -12,8 +12,8 @@ constexpr size_t kBytesPerPoll = 512 * 1024;
 // Number of checks for answers during the time for which a peer may be silent.
 constexpr int64_t kChecksPerTimeout = 8;
 
-// Receives at the sending end of streams, where only a FIN message is expected. On a stream that another connection
-// will read, frames of data wait instead of failing.
+// Receives at the sending end of streams, where only a FIN message is expected. With `waits`, another connection will
+// read the stream, so frames of data are left for it; otherwise they are errors.
 class FinReceiver final : public SocketStream::Receiver {
  public:
   explicit FinReceiver(bool waits) : waits_(waits) {}

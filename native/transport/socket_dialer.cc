@@ -30,7 +30,7 @@ Status SocketDialer::pairAddresses(const std::vector<SocketAddress>& local, std:
   for (const int family : {first, first == AF_INET ? AF_INET6 : AF_INET}) {
     const std::vector<SocketAddress> from = ofFamily(local, family);
     const std::vector<SocketAddress> to = ofFamily(remote, family);
-    // Addresses at the same index of the two lists are on one network.
+    // Addresses with the same index in the two lists are assumed to be on the same network.
     const std::optional<size_t> planned = placeOf(devicesOf(from), beginning.ends.local);
     const size_t firstLocal = planned.value_or(beginning.rotation);
     const size_t firstRemote =
@@ -83,14 +83,14 @@ void SocketDialer::lose(int64_t nowNanos, const std::string& why) {
   lastLoss_ = describe() + ": " + why;
   hangUp();
   state_ = State::Waiting;
-  // The pause grows only after a full round over the addresses.
+  // The pause grows only after all pairs of addresses have been tried.
   const auto rounds = std::min<size_t>(attempts_ / pairs_.size(), 10);
   nextAttemptNanos_ = nowNanos + std::min(kLongestPauseNanos, kFirstPauseNanos << rounds);
   logMessage(LogLevel::Debug, "net", "attempt=" + std::to_string(attempts_) + " lost: " + lastLoss_);
 }
 
-// Handles a lack of resources of this host, for which neither peer nor network is responsible. If it lasts, waiting
-// longer is no use.
+// Handles a lack of resources of this host, for which neither peer nor network is responsible. If the lack lasts for
+// kExhaustedPatienceNanos, gives up.
 void SocketDialer::loseHere(int64_t nowNanos, const Status& why) {
   if (exhaustedSinceNanos_ < 0) exhaustedSinceNanos_ = nowNanos;
   if (nowNanos - exhaustedSinceNanos_ >= kExhaustedPatienceNanos) {
@@ -137,7 +137,7 @@ bool SocketDialer::finishConnect(int64_t nowNanos) {
   sockaddr_storage peer;
   socklen_t peerBytes = sizeof peer;
   if (::getpeername(socket_.get(), reinterpret_cast<sockaddr*>(&peer), &peerBytes) != 0) {
-    ready_ = false;  // notified too early; the end of the attempt bounds the wait
+    ready_ = false;  // the event came too early; the end of the attempt limits the wait for another event
     return false;
   }
   state_ = State::Challenged;
@@ -180,7 +180,8 @@ bool SocketDialer::introduce(int64_t nowNanos) {
   if (moved_ < sizeof introduction_) return true;
   moved_ = 0;
   state_ = State::Proved;
-  // The listener may have accepted this attempt already, and would refuse another one. If it has not, it hangs up.
+  // The listener may have accepted this attempt already, and would refuse another one, so this attempt continues until
+  // the time-out of the connection. If the listener has not accepted it, the listener hangs up.
   attemptEndsNanos_ = startedNanos_ + config_.connectTimeoutNanos;
   return true;
 }

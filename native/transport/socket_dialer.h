@@ -24,19 +24,20 @@ namespace jccl {
 class SocketDialer : public EventHandler {
  public:
   struct Pair {
-    SocketAddress local;  // bound as the source, with any port
+    SocketAddress local;  // the source address, with any port
     SocketAddress remote;
   };
 
-  // Determines the first pair: the one of these devices, or the one at `rotation` if they have no address. Each further
-  // stream of a connection begins at the next pair, so that several interfaces share the load.
+  // Determines the first pair: the addresses of the devices in `ends`, or the pair at index `rotation` if those devices
+  // have no address. Each further stream of a connection begins at the next pair, so that several interfaces share the
+  // load.
   struct Beginning {
     NetPaths::Ends ends;
     size_t rotation = 0;
     size_t stream = 0;
   };
 
-  // Finds all pairs of one family between this rank's addresses and those that a listener published with
+  // Finds all pairs of a local address and an address of the same family that a listener published with
   // encodeAddresses(). The family of the listener's first address comes first. Fails if there is no pair.
   static Status pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> published,
                               const Beginning& beginning, std::vector<Pair>* pairs);

@@ -27,11 +27,11 @@ class SocketEagerPath {
   void offer(SocketStream* stream) { stream_ = stream; }
   void withdraw() { stream_ = nullptr; }
 
-  // Returns null before the owner is connected, and after its end.
+  // Returns null until the owner is connected, and after the owner has ended.
   SocketStream* stream() const { return stream_; }
   bool takes(uint32_t bytes) const { return bytes <= kMaxBytes && stream_ != nullptr && !stream_->sentFin(); }
 
-  // The opposite connection reads the stream from now on. Until then the owner looks for a FIN message on it.
+  // After this call the opposite connection reads the stream. Until then the owner looks for a FIN message on it.
   void startReading() { isRead_ = true; }
   bool isRead() const { return isRead_; }
 

@@ -7,8 +7,8 @@
 //
 // A message of less than 2 * stripeBytes is one frame. A larger one is cut into nearly equal stripes of whole cache
 // lines, at most one per stream. Stripe j of message s goes on stream (s + j) mod streams, so small messages alternate
-// between streams, unless they take the eager path (socket_eager_path.h). Both ends know the plan, so the receiver can
-// check every word of a header.
+// between streams, unless they take the eager path (socket_eager_path.h). Both ends know these rules, so the receiver
+// can check every word of a header.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,8 @@ struct StripePlan {
     return static_cast<uint32_t>((sequence + index) % streams);
   }
 
-  // The inverse of streamOf. A result of at least count() means that no part of the message goes on the stream.
+  // The inverse of streamOf: returns the index of the stripe that goes on the stream. If the result is at least
+  // count(), no stripe does.
   static uint32_t indexOf(uint64_t sequence, uint32_t stream, uint32_t streams) {
     return static_cast<uint32_t>((stream + streams - sequence % streams) % streams);
   }

@@ -17,7 +17,7 @@ namespace jccl {
 
 // Listens on one port per address. Unauthenticated peers (garbage, silence, a recorded handshake) are dropped and
 // counted, and the first few are logged. At most config.maxHalfOpen clients are unauthenticated at a time; beyond that,
-// the oldest is dropped. A member whose handshake is lost by this tries again.
+// the oldest is dropped. A rank whose handshake is dropped in this way tries again.
 class SocketListener : public EventHandler {
  public:
   struct Proven {
@@ -46,7 +46,7 @@ class SocketListener : public EventHandler {
   int progress(int64_t nowNanos);
   bool next(Proven* proven);
 
-  // Returns why no connection could be accepted for so long that waiting does not help; ok otherwise.
+  // Returns the error if accepting has failed for so long that waiting does not help; otherwise ok.
   Status exhausted(int64_t nowNanos) const;
 
   int64_t nextDeadlineNanos() const;

@@ -12,7 +12,8 @@ namespace jccl {
 namespace {
 
 constexpr size_t kFramesPerCall = 8;
-// If more data than this is missing, only the next header is read ahead, so that little is copied twice.
+// If more bytes of a frame than this are missing, only the next header is read ahead, so that little data is copied
+// twice.
 constexpr size_t kBulkBytes = 8192;
 
 }  // namespace
@@ -29,7 +30,7 @@ SocketStream::SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t
 SocketStream::~SocketStream() { events_.remove(socket_.get()); }
 
 Status SocketStream::open() {
-  keepOpen(socket_.get());  // fails in tests, which use sockets of other families
+  keepOpen(socket_.get());  // the result is ignored: keepOpen fails in tests, which use sockets of other families
   return events_.add(socket_.get(), this);
 }
 
@@ -65,7 +66,8 @@ void SocketStream::sendFin() {
   sentFin_ = true;
   SocketFrame frame;
   frame.kind = SocketFrame::kFin;
-  // Fails if the kernel's buffer is full. The peer then takes the end for a death, as it would without this message.
+  // Fails if the kernel's buffer is full. The peer then takes the end of the stream for the death of this process, as
+  // it would without a FIN message.
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &frame, sizeof frame, MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(socket_.get(), SHUT_WR);
 }
@@ -108,7 +110,8 @@ Status SocketStream::sendSome(size_t* moved) {
   return Status::ok();
 }
 
-// Returns how many frames the kernel has accepted completely, and notes how much it has of the next.
+// Returns how many frames the kernel has accepted completely, and notes how many bytes of the next frame it has
+// accepted.
 size_t SocketStream::finishedFrames(size_t moved) {
   size_t sent = frontSent_ + moved;
   size_t frames = 0;
@@ -176,8 +179,8 @@ Status SocketStream::takeHeader(Receiver& receiver, Step* step) {
   return Status::ok();
 }
 
-// Makes one call to the kernel: missing data goes straight to its destination, what follows into the buffer. After a
-// large frame only the next header is read ahead, since another large frame is likely.
+// Makes one call to the kernel: missing data goes straight to its destination, and the bytes that follow it go into
+// buffer_. After a large frame only the next header is read ahead, since another large frame is likely.
 Status SocketStream::readSome(Step* step, size_t* moved) {
   if (!readable_) {
     *step = Step::Stop;

@@ -16,8 +16,8 @@
 namespace jccl {
 
 // Sends and receives frames over one socket. The data of a queued frame stays where it is until the kernel has it. A
-// Receiver checks the header of an arriving frame and returns the destination of its data. Mostly only one direction
-// carries data (socket_connection.h); the other then carries only a FIN message.
+// Receiver checks the header of an arriving frame and returns the destination of its data. On most streams only one
+// direction carries data (socket_connection.h), and the other carries only a FIN message.
 class SocketStream : public EventHandler {
  public:
   class Receiver {
@@ -44,7 +44,7 @@ class SocketStream : public EventHandler {
   std::string describe() const;  // for example "rank 3 at 10.0.0.4:4711 from 10.0.0.3:4242"
 
   // Tells the peer that the coming end of the stream is intended, if the kernel accepts the message. A stream with
-  // unsent frames sends no FIN: the peer must not take what it has received for everything.
+  // unsent frames sends no FIN, because a FIN would tell the peer that it has received all frames.
   void sendFin();
   bool sentFin() const { return sentFin_; }
 
@@ -82,7 +82,7 @@ class SocketStream : public EventHandler {
   bool maySend() const { return writable_ && !queue_.empty(); }
   bool mayReceive() const { return readable_ || eager(); }
 
-  // Returns true if the stream is polled for more even if no event comes.
+  // Returns true if the stream is to be polled for more data even without an event.
   bool eager() const { return pollsLeft_ > 0; }
 
  private:
@@ -112,9 +112,9 @@ class SocketStream : public EventHandler {
   const SocketAddress remote_;
   bool readable_ = true;
   bool writable_ = true;
-  bool closing_ = false;   // the kernel has reported the end of the stream, which it does once
+  bool closing_ = false;   // the kernel has reported the end of the stream, which it reports only once
   bool ended_ = false;     // the other end has sent its FIN message
-  bool finished_ = false;  // and has closed its half
+  bool finished_ = false;  // the other end has sent its FIN message and closed its half of the connection
   bool sentFin_ = false;   // this end has sent its FIN message
   PeerSilence silence_;
 
@@ -127,7 +127,7 @@ class SocketStream : public EventHandler {
   size_t end_ = 0;
   SocketFrame frame_;
   bool inFrame_ = false;   // frame_ is valid
-  uint8_t* to_ = nullptr;  // destination of the rest of its data; null: no buffer yet
+  uint8_t* to_ = nullptr;  // destination of the rest of the frame's data; null: there is no buffer yet
   size_t missing_ = 0;
 };
 

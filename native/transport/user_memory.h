@@ -13,8 +13,9 @@
 namespace jccl {
 
 // A connection registers memory at its first use, for the duration of the operation. A longer registration would refer
-// to old pages once the application has freed the memory and mapped new pages at the same address. Only for memory that
-// is kept can `hasItsPages` tell whether its pages are the same. Used under the engine's lock.
+// to old pages once the application has freed the memory and mapped new pages at the same address. Memory that is kept
+// stays registered for longer, because `hasItsPages` tells whether its pages are still the same. Used under the
+// engine's lock.
 class UserMemory {
  public:
   void add(const void* address, size_t bytes, NetAccess access, std::shared_ptr<NetMemory> memory);
@@ -31,7 +32,8 @@ class UserMemory {
   // Returns true if the buffer is in memory that was added for this access.
   bool holds(const NetBuffer& buffer, NetAccess access) const { return find(buffer, access) != nullptr; }
 
-  // Returns the buffer's memory if the connection can use it; null: the data must be copied.
+  // Returns the registered memory that contains the buffer, if the connection can use it; null: the data must be
+  // copied.
   NetMemory* reach(NetConnection& connection, const NetBuffer& buffer, NetAccess access);
 
  private:
