@@ -77,8 +77,8 @@ class Channel {
   void runDirect(const Operation& operation, const Transfer& transfer);
   template <Protocol P>
   void runByHosts(const Operation& operation, const Transfer& transfer);
-  // A rank's connections in an operation by hosts (collectives/hosts.h). A leader has the other ranks of its host
-  // first, then the other leaders in the order of their hosts. Any other rank has its leader only.
+  // A rank's connections in an operation by hosts (collectives/hosts.h). For a leader: first the other ranks of its
+  // host, then the other leaders in the order of their hosts. For any other rank: only its leader.
   struct HostLinks {
     std::array<RecvConnection*, kMaxFanout> recv{};
     std::array<SendConnection*, kMaxFanout> send{};

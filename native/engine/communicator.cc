@@ -18,8 +18,8 @@ constexpr uint32_t kInfoVersion = 4;
 constexpr size_t kInfoFixedBytes = 8 + ShmProcess::kWireBytes + 8 + 8;
 constexpr size_t kInfoHeaderBytes = kInfoFixedBytes + Networks::kKinds.size() * sizeof(uint32_t);
 
-// Number of peers' host buffers that stay mapped: kViews, or kViewsPerRank for each rank if that is more. One operation
-// uses two buffers of each rank.
+// Number of peers' host buffers that stay mapped: the larger one of kViews and kViewsPerRank times the number of ranks.
+// One operation uses two buffers of each rank.
 constexpr size_t kViews = 64;
 constexpr size_t kViewsPerRank = 6;
 constexpr size_t kViewsPerOperationAndRank = 2;

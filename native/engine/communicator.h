@@ -1,5 +1,5 @@
-// A rank's communicator on the host: the engine (Engine) with everything that it needs in this process: its
-// segment, its views of peers' memory, its network.
+// A rank's communicator on the host: the engine (Engine) with everything that the engine needs in this process: the
+// segment, views of peers' memory, and the network.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct CommunicatorConfig {
   bool usesIb = false;              // offers InfiniBand verbs in addition if there are adapters
   IbConfig ib;
   NetDeviceNumbers netDevices;
-  NetMaker makeNet;                              // makes a network that replaces sockets; empty: sockets
-  std::string plugin;                            // the network plug-in to offer in addition; empty: none
+  NetMaker makeNet;    // makes a network that is used instead of sockets; empty: sockets are used
+  std::string plugin;  // the network plug-in to offer in addition; empty: none
   std::shared_ptr<const LogSubject> logSubject;  // names the communicator in log lines of its threads
 };
 
@@ -71,7 +71,7 @@ class Communicator final : private BufferResolver {
   Status useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common);
   void dropCollNet();
   // Called instead of useCollNet if kernels of a GPU use CollNet. Must precede startStaging. Sets `ends` by group:
-  // channel i uses ends[i]. The pointers in it are null if another rank leads this host in the group. `ranksOfHost`:
+  // channel i uses ends[i]. The pointers in ends[i] are null if another rank leads this host in group i. `ranksOfHost`:
   // see CollNetLink.
   Status stageCollNet(int groups, const CollNetOffer& common, int ranksOfHost, std::vector<StagedEnds>& ends);
   // Returns the `common` of stageCollNet, which exists as long as this object.

@@ -7,7 +7,7 @@
 namespace jccl {
 namespace {
 
-// Limit for opening the plug-in. Initialisation does not wait longer, as the communicator works without CollNet.
+// Limit for opening the plug-in. Initialisation does not wait longer, because the communicator works without CollNet.
 constexpr int64_t kMaxOpenNanos = 20'000'000'000;
 
 }  // namespace

@@ -15,7 +15,8 @@ constexpr int64_t kPausesOfALastingMove = 8;
 }  // namespace
 
 const CoreSharing::Pace CoreSharing::kOversubscribed{16, 5'000'000, 50'000'000, 10'000'000'000};
-// Half of a core that another program uses is better than a core shared with another rank. A move takes about 20 us.
+// With a core for each rank, ranks move soon: sharing a core with another program is better than sharing it with
+// another rank. A move takes about 20 us.
 const CoreSharing::Pace CoreSharing::kCoreForEach{1, 200'000, 5'000'000, 5'000'000};
 
 int32_t betterCore(int rank, std::span<const int32_t> coreOfRank, std::span<const int32_t> allowed) {

@@ -20,8 +20,8 @@
 namespace jccl {
 
 // Returns the core to which `rank` should move, or kUnknown if it should stay. Cores are counted from 1; `coreOfRank`
-// has the current core of each rank. Only the highest rank of a core leaves it. It moves to the first core in `allowed`
-// that has the fewest ranks, if they are at least two fewer than on its own core.
+// contains the current core of each rank. Only the highest rank on a core leaves that core. That rank moves to the
+// first core in `allowed` that has the fewest ranks, if that core has at least two ranks fewer than its own.
 int32_t betterCore(int rank, std::span<const int32_t> coreOfRank, std::span<const int32_t> allowed);
 
 // Returns the cores that the calling thread may use, counted from 1. Empty if the kernel does not report them.
@@ -66,7 +66,7 @@ class CoreSharing {
   const Pace& pace_;
   bool spreads_;
   CpuPlacement* own_ = nullptr;
-  std::vector<const CpuPlacement*> peers_;  // by rank; null for this rank and for ranks of other hosts
+  std::vector<const CpuPlacement*> peers_;  // placement of each rank; null for this rank and for ranks of other hosts
   int32_t core_ = CpuPlacement::kUnknown;
   uint32_t operations_ = 0;
   int64_t exceededSince_ = 0;  // monotonicNanos() at which the core got too many ranks; 0: it does not have too many

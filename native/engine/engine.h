@@ -45,7 +45,7 @@ struct EngineConfig {
   int cores = 1;
   // Number of ranks of this host that share cores with this rank, directly or through other ranks, including this rank.
   int sharingRanks = 0;     // 0: localRanks
-  int sharedCores = 0;      // number of cores that sharingRanks ranks use; 0: cores
+  int sharedCores = 0;      // number of cores on which these ranks run; 0: cores
   int64_t spinNanos = -1;   // -1: chosen from sharingRanks and sharedCores
   bool placesRanks = true;  // see CoreSharing
   uint64_t token[2] = {0, 0};
@@ -57,8 +57,8 @@ struct EngineConfig {
 
 class Engine {
  public:
-  // `segment`: zeroed memory of segmentShape(config).bytes() bytes, shared with the peers on this host. It must outlive
-  // the communicator.
+  // `segment`: zeroed memory of segmentShape(config).bytes() bytes, shared with the peers on this host. The memory must
+  // outlive the communicator.
   Engine(const EngineConfig& config, uint8_t* segment);
   ~Engine();
   Engine(const Engine&) = delete;
@@ -102,7 +102,8 @@ class Engine {
   // Sets how user buffers of peers are found. Without a resolver, only threads of one process run operations in place.
   void setBufferResolver(BufferResolver* resolver) { zeroCopy_.setResolver(resolver); }
 
-  // Sets the segment's memory, so that slots of large operations can get huge pages. It must outlive the communicator.
+  // Sets the segment's memory, so that slots of large operations can get huge pages. `memory` must outlive the
+  // communicator.
   void setSlotMemory(const ShmSegment* memory) { slotMemory_ = memory; }
 
   // The following methods run one operation. Each returns Ok, Invalid if it refused an argument, or the communicator's
@@ -185,9 +186,9 @@ class Engine {
   // outputs of at least this size hardly fit into the cache, and bypass it until StorePolicy has measured
   size_t streamingBytes_ = 0;
   Choice lastChoice_;
-  StorePolicy slots_;           // for stores into peers' slots
-  StorePolicy outputs_{1};      // for the output of operations through slots
-  StorePolicy inPlaceOutputs_;  // for the output of operations in place
+  StorePolicy slots_;           // decides about stores into peers' slots
+  StorePolicy outputs_{1};      // decides about the output of operations through slots
+  StorePolicy inPlaceOutputs_;  // decides about the output of operations in place
   ZeroCopy zeroCopy_;
   PointToPoint pointToPoint_;
   // tasks of the current exchange; the vector is reused, so that exchanges do not allocate

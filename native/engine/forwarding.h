@@ -107,7 +107,7 @@ class ForwardedSends {
     size_t index = 0;
   };
   // Takes the requested connections from one forwarder, which offers `connections` in total. `slots`: the SIMPLE slots
-  // of the forwarder's connection 0, at the address where this rank's GPU reaches them.
+  // of the forwarder's connection 0, at the address at which this rank's GPU accesses them.
   Status take(int self, int forwarder, const ShmProcess& process, std::shared_ptr<ShmSegment> segment,
               const ConnectionShape& shape, size_t connections, uint8_t* slots, const std::vector<Request>& requests);
   // Returns null if this rank sends to the peer without a forwarder.
@@ -133,7 +133,7 @@ class ForwardedSends {
   };
 
   std::vector<Through> through_;
-  std::map<std::pair<int, int>, ConnectionMemory> memory_;  // by peer and channel
+  std::map<std::pair<int, int>, ConnectionMemory> memory_;  // memory of each connection; key: peer and channel
   int64_t checkedNanos_ = 0;
   std::atomic<bool> processEnded_{false};
 };

@@ -24,7 +24,7 @@ struct HistoryRow {
   int32_t code = 0;
   int32_t root = 0;
   uint64_t count = 0;
-  uint64_t bytes = 0;  // of this rank's larger buffer if the operation has a count for each rank; otherwise 0
+  uint64_t bytes = 0;  // size of this rank's larger buffer if the operation has a count for each rank; otherwise 0
   OperationState state = OperationState::None;
   int64_t begun = 0;
   int64_t ended = 0;
@@ -93,7 +93,8 @@ class History {
     return took;
   }
 
-  // Sequence numbers of the operation that was entered last, and of the one that was done last; 0: none.
+  // lastEntered() returns the sequence number of the operation that was entered last, lastDone() that of the operation
+  // that was completed last; 0: none.
   uint64_t lastEntered() const { return entered_.load(std::memory_order_acquire); }
   uint64_t lastDone() const { return done_.load(std::memory_order_acquire); }
 

@@ -18,7 +18,7 @@ namespace jccl {
 class Networks {
  public:
   struct Offer {
-    NetMaker sockets;  // empty: the built-in sockets
+    NetMaker sockets;  // makes the network that is used instead of sockets; empty: the built-in sockets
     bool ib = false;
     bool plugin = false;  // true: the plug-in that NetConfig names
   };

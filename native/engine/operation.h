@@ -1,4 +1,5 @@
-// An operation of a communicator: the decoded request of Java, and the facts that the channels need to run their parts.
+// An operation of a communicator: the decoded request of Java, and the values that the channels need to run their
+// shares.
 #pragma once
 
 #include <cstddef>
@@ -122,7 +123,7 @@ struct Choice {
 // The place of an operation in a larger operation that is executed in parts. All ranks divide the larger operation into
 // the same parts.
 struct Part {
-  size_t whole = 0;  // number of elements of the larger operation; 0: the operation is no part
+  size_t whole = 0;  // number of elements of the larger operation; 0: the operation is not a part
   size_t begin = 0;  // first element of the part
 
   // Hashes `whole` and `begin`. So the fingerprints of ranks whose larger operations differ are different, even if this
@@ -139,7 +140,7 @@ struct Operation {
   Choice choice;
   const uint8_t* send = nullptr;
   uint8_t* recv = nullptr;
-  size_t count = 0;  // in the units of the collective (see NativeEngine.run in Java)
+  size_t count = 0;  // the unit depends on the collective (see NativeEngine.run in Java)
   int root = 0;
   // For v-forms: the number of elements and the displacement of each rank's part; null for equal parts.
   const int64_t* counts = nullptr;

@@ -19,7 +19,7 @@ namespace jccl {
 
 // How chunks are stored (engine/store_policy.h).
 struct ChunkStores {
-  ReduceCopyFn copy = nullptr;  // copies bytes; required if one of the flags is set
+  ReduceCopyFn copy = nullptr;  // copies bytes past the cache; required if one of the flags is set
   bool pastCacheToSlots = false;
   bool pastCacheToOutput = false;
 };

@@ -9,7 +9,7 @@
 
 namespace jccl {
 
-// Bytes of a step if the choice sets no size.
+// Size of a step in bytes if the choice sets no size.
 inline constexpr uint32_t kDefaultStepBytes = 128 * 1024;
 // Slices in a chunk. Each slice is a step, so that the next rank can process one slice while this rank processes the
 // following one. Collectives whose successive rounds overlap need only one slice.

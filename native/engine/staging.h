@@ -23,8 +23,8 @@
 namespace jccl {
 
 // This rank's ends of the two connections with a peer on one channel. `sendSlots` and `recvSlots` are GPU memory for
-// the data of SIMPLE slots, which an adapter accesses (GPUDirect RDMA). If they are null, this data is in host memory,
-// like everything else.
+// the data of SIMPLE slots, which an adapter accesses (GPUDirect RDMA). If they are null, this data is in host memory.
+// All other parts of the connections are always in host memory.
 struct StagedEnds {
   uint8_t* sendBlock = nullptr;
   void* sendHead = nullptr;

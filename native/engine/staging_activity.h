@@ -58,8 +58,8 @@ class StagingActivity {
   // Returns true if an operation of this rank is in flight.
   bool ownInFlight() const { return open_.load() != 0; }
 
-  // Called by the runtime, which ends before the proxy thread. Afterwards the proxy thread does not touch the words
-  // that end kernels. Operations that never ended count as ended.
+  // Called by the runtime, which ends before the proxy thread. After this call the proxy thread does not touch the
+  // words that end kernels. Operations that never ended count as ended.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;

@@ -32,8 +32,8 @@ class Worker {
 
   void start();
 
-  // Waits until the job has ended, in bounded time, as the waits of a job are bounded. Returns false if the job is in a
-  // call that will never return.
+  // Waits until the job has ended, in bounded time, because each wait in a job has a time limit. Returns false if the
+  // job is in a call that will never return.
   bool join();
 
  private:

@@ -23,7 +23,7 @@ class Workers {
   // Starts the job on channels 1 .. channels-1.
   void start(int channels);
 
-  // Waits until all jobs have ended. Returns false if one of them never will (Worker::join).
+  // Waits until all jobs have ended. Returns false if one of them will never end (Worker::join).
   bool join(int channels);
 
  private:

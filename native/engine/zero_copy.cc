@@ -20,8 +20,8 @@ constexpr uint64_t kThisProcess = ~uint64_t{0};
 // for sequential access to reach full speed, and a small part of the core's own cache.
 constexpr size_t kChunkBytes = 64 * 1024;
 
-// A process that is still inside a chunk after this time counts as stopped: a chunk takes less than a millisecond of
-// CPU time.
+// A process that has been inside a chunk for this time counts as stopped, because a chunk takes less than a millisecond
+// of CPU time.
 constexpr int64_t kMaxInsideNanos = 1'000'000'000;
 constexpr int64_t kNanosPerProcessCheck = 20'000'000;
 constexpr int kYieldsInside = 100;

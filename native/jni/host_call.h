@@ -1,4 +1,4 @@
-// Accesses the engine of a handle that Java passes.
+// Finds the engine that belongs to a handle which Java passes.
 #pragma once
 
 #include <jni.h>

@@ -1,5 +1,5 @@
 // The part of NVIDIA's management library (NVML) that JCCL uses: numbers and layouts as its public interface fixes
-// them. The library is opened at run time, so that nothing depends on it.
+// them. The library is opened at run time, so that neither the build nor a host without GPUs needs the library.
 #pragma once
 
 #include <cstddef>

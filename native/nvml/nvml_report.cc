@@ -85,7 +85,7 @@ class Reader {
     unsigned mig = 0;
     unsigned pending = 0;
     const bool migKnown =
-        // migMode fails for GPUs without MIG, which are most.
+        // The call fails for GPUs without MIG, and few GPUs support MIG.
         library_.migMode != nullptr && library_.migMode(gpu.device, &mig, &pending) == kSuccess;
     std::int64_t c2cMBps = 0;
     const std::int64_t c2c = c2cLinks(gpu, &c2cMBps);

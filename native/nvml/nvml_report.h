@@ -1,4 +1,4 @@
-// What NVML reports about this host's GPUs, as numbers that cross to Java in one call.
+// What NVML reports about this host's GPUs, as an array of numbers that one call passes to Java.
 #pragma once
 
 #include <cstdint>

@@ -33,8 +33,8 @@ struct CollNetOffer {
   std::vector<uint8_t> encode() const;
   static Status decode(std::span<const uint8_t> wire, CollNetOffer* offer);
 
-  // Combines offers, indexed by rank, to the abilities that all ranks have. An error names the rank whose offer does
-  // not fit the others.
+  // Combines the offers, which are indexed by rank, into the abilities that all ranks have in common. An error names
+  // the rank whose offer does not fit the others.
   static Status common(std::span<const std::vector<uint8_t>> offers, CollNetOffer* common);
 };
 

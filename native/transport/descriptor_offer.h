@@ -14,8 +14,8 @@ namespace jccl {
 
 class ShmRegistry;
 
-// Offered at the same socket as shared memory, to every process that knows the result of wire(), until this object
-// ends.
+// A descriptor, offered at the same socket as shared memory to every process that knows the result of wire(), until
+// this object is destroyed.
 //
 //     0                     48              56
 //     +---------------------+---------------+

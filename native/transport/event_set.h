@@ -8,8 +8,8 @@
 
 namespace jccl {
 
-// Called under the lock of the set's owner when its descriptor became readable or writable. Only notes the fact; the
-// work happens later.
+// Called under the lock of the set's owner when the handler's descriptor has become readable or writable. The handler
+// only notes this; the work is done later.
 class EventHandler {
  public:
   virtual ~EventHandler() = default;

@@ -240,7 +240,8 @@ Status IbQueuePairs::collect(Listener& listener, int* work) {
 
 Status IbQueuePairs::progress(int64_t nowNanos, Listener& listener, int* work) {
   Status living = control_->progress(work);
-  // Completions come first: data that has arrived is delivered even if the other end has just ended.
+  // Completions are processed before the end of the connection is reported: data that has arrived is delivered even if
+  // the other end has just ended.
   if (Status collected = collect(listener, work); !collected) {
     if (living) {
       control_->onEvents(0);  // the FIN of the other end may have arrived since the last call

@@ -53,8 +53,9 @@ struct IbReceiveCredit {
 };
 static_assert(sizeof(IbReceiveCredit) == 64);
 
-// Announces the receiver-posted address of exactly this message. The receiver writes it into the sender's ring of CTS
-// once it knows the address. bytes=0: there is no address, and the message goes to its slot.
+// Announces the receiver-posted address for one message, which must have exactly this sequence, tag, check and size.
+// The receiver writes it into the sender's ring of CTS once it knows the address. bytes=0: there is no address, and the
+// message goes to its slot.
 struct IbClearToSend {
   uint64_t sequence = UINT64_MAX;
   uint64_t address = 0;
@@ -69,7 +70,7 @@ static_assert(sizeof(IbClearToSend) == 32);
 // Marks the immediate value of a CTS. The other bits are the lowest bits of the sequence.
 inline constexpr uint32_t kIbCtsBit = 1U << 31;
 
-// Header that the sender writes into the receiver's ring when a message's data is there.
+// Header that the sender writes into the receiver's ring after the message's data.
 struct IbMessageHeader {
   uint64_t sequence = 0;
   uint32_t bytes = 0;

@@ -103,8 +103,8 @@ MappingCheck::Answer MappingCheck::isListed() const {
 bool MappingCheck::isMapped() const {
   if (end_ == 0) return false;
   if (const Answer answer = query(); answer != Answer::Unknown) return answer == Answer::Yes;
-  // map_files has an entry for each mapping of a file, named after its addresses. If anonymous memory has replaced the
-  // mapping, there is no such entry.
+  // /proc/self/map_files has an entry for each mapping of a file. The name of the entry contains the addresses of the
+  // mapping. If anonymous memory has replaced the mapping, there is no such entry.
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/map_files/%llx-%llx", static_cast<unsigned long long>(begin_),
                 static_cast<unsigned long long>(end_));

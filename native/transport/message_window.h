@@ -10,7 +10,8 @@
 
 namespace jccl {
 
-// Has a slot for each message from done() to posted(), at most kNetInFlight, by sequence number.
+// Contains a slot for each message from done() up to, but not including, posted(): at most kNetInFlight. Indexed by
+// sequence number.
 template <typename Slot>
 class MessageWindow {
  public:

@@ -35,8 +35,8 @@ class NetControlConnection : public EventHandler {
   }
   void sendFin();
 
-  // Sends a number of a kind below kNoticeKinds. If the other end reads so little that the kernel accepts no more, the
-  // notice is lost and the result is an error.
+  // Sends a notice: a number, and its kind, which is less than kNoticeKinds. If the other end reads so little that the
+  // kernel accepts no more, the notice is lost and the result is an error.
   static constexpr size_t kNoticeKinds = 7;
   Status notify(uint8_t kind, uint64_t value);
   // Returns the last notice of this kind that has arrived, and forgets it.

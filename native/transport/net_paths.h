@@ -29,7 +29,8 @@ class NetDeviceNumbers {
   std::map<std::string, int> byName_;
 };
 
-// The network devices of one connection: it leaves the host of `from` by `out` and enters the host of `to` by `in`.
+// The network devices of one connection: its data leaves the host of `from` through `out` and enters the host of `to`
+// through `in`.
 struct NetPath {
   int channel = 0;
   int from = 0;

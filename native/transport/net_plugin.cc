@@ -19,7 +19,7 @@ struct ListenerInfo {
   static constexpr uint32_t kMagic = 0x4e4c504a;  // "JPLN"
   uint32_t magic = kMagic;
   uint32_t version = 2;
-  std::array<char, 32> plugin{};  // its name, padded with zeros
+  std::array<char, 32> plugin{};  // name of the plug-in, padded with zeros
 };
 
 Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<const uint8_t>* addresses) {
@@ -62,7 +62,8 @@ void PluginNet::addDevice(plugin::DeviceProperties properties) {
   device.guid = properties.guid;
   device.port = properties.port;
   device.speedMbps = properties.speedMbps;
-  device.maxConnections = static_cast<uint32_t>(properties.maxComms) / 2;  // each connection has two communicators
+  // each connection has two communicators of the plug-in
+  device.maxConnections = static_cast<uint32_t>(properties.maxComms) / 2;
   logMessage(LogLevel::Debug, "net",
              "plugin=" + plugin_->name() + " file=" + plugin_->file() +
                  " version=" + std::to_string(plugin_->version()) + " device=" + device.name +

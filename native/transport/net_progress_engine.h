@@ -1,5 +1,5 @@
-// Progress engine of one communicator's network: polls its callbacks on waiting threads if there are any, else on its
-// own thread.
+// Progress engine of one communicator's network: polls its callbacks on threads that wait for operations if there are
+// any, otherwise on the engine's own thread.
 #pragma once
 
 #include <atomic>

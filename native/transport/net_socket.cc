@@ -12,7 +12,7 @@
 namespace jccl {
 namespace {
 
-// Assembles authenticated streams into connections. A connection is complete when all its streams are there.
+// Assembles authenticated streams into connections. A connection is complete when all its streams have arrived.
 class SocketNetListener final : public NetListener, private SocketListener::Judge {
  public:
   SocketNetListener(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,

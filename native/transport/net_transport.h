@@ -59,7 +59,7 @@ class NetTransport final : public ProgressEngine {
   Status addPeer(int peer, std::span<const uint8_t> info);
 
   // Registers GPU memory that contains the deviceSlots of later connections, for the adapters that these connections
-  // use. Must be called at most once, before the connections are made. After an error there is no such memory.
+  // use. Must be called at most once, before the connections are made. After an error no GPU memory is registered.
   Status setDeviceMemory(const NetDeviceMemory& memory, const std::set<int>& adapters);
 
   // With `firstUse`, the connection is polled only after noteFirstUse() of *firstUse, which lives as long as this
@@ -76,7 +76,7 @@ class NetTransport final : public ProgressEngine {
   // Returns the number of bytes sent on behalf of other ranks.
   uint64_t forwardedBytes();
 
-  // Returns the number of connections, in either direction, that every poll serves: those in use.
+  // Returns the number of connections, in both directions, that are in use, so that every poll serves them.
   size_t active() { return engine_.active(); }
 
   // Dials these send connections (peer, channel), and those that forward() made with `ahead`, now instead of on first

@@ -86,7 +86,7 @@ class PluginEnd {
   // Fails if the device cannot carry a message of this size, including its trailer.
   Status requireFits(size_t bytes) const;
 
-  // Delays a failure of the plug-in, `moved`. Its cause is mostly a failure of the peer, which the control connection
+  // Delays a failure of the plug-in, `moved`. Its cause is usually a failure of the peer, which the control connection
   // reports a moment later. Returns ok at first, then the peer's failure if one is reported in time, otherwise `moved`.
   Status causeOf(const Status& moved, int64_t nowNanos, int* work);
   bool awaitsCause() const { return !failure_; }
@@ -173,7 +173,7 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   std::array<PluginTrailer, kNetInFlight> trailers_;  // trailers of messages without a tail
   PluginMemory trailersMemory_{trailers_.data(), sizeof trailers_};
   MessageWindow<Slot> window_;
-  std::optional<uint64_t> allApart_;  // the value of kPluginApart, once received
+  std::optional<uint64_t> allApart_;  // the value of the notice kPluginApart, once it has arrived
   bool draining_ = false;
   bool ended_ = false;             // all receives that the receiver has posted are used up
   std::optional<uint64_t> count_;  // number of messages; set when trailers without a message (Slot::ends) follow them
@@ -239,7 +239,7 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   std::array<void*, kNetInFlight> flushes_{};  // the plug-in's flush requests, by sequence modulo kNetInFlight
   MessageWindow<Slot> window_;
   bool draining_ = false;
-  bool peerEnds_ = false;        // kPluginEnded has arrived
+  bool peerEnds_ = false;        // the notice kPluginEnded has arrived
   uint64_t posted_ = 0;          // the next message to post to the plug-in
   uint64_t arrived_ = 0;         // the next message whose trailer has not arrived
   uint64_t end_ = UINT64_MAX;    // sequence of the first trailer without a message

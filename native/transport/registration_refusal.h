@@ -1,4 +1,4 @@
-// The reasons why ordinary memory is not registered, with remedies: all texts in one place.
+// All error texts for ordinary memory that is not registered: reasons and remedies.
 #pragma once
 
 #include <cstddef>

@@ -11,8 +11,8 @@ namespace jccl {
 // is sent only to a process of the peer's user.
 Status fetchShmDescriptor(const ShmProcess& peer, uint64_t segment, UniqueFd* fd);
 
-// Returns false once the process behind `peer` has ended or no longer shares memory: none of its threads then touches
-// memory. A stopped process counts as running. Does not block.
+// Returns false once the process behind `peer` has ended or no longer shares memory. After that none of its threads
+// accesses shared memory. A stopped process counts as running. Does not block.
 bool isRunning(const ShmProcess& peer);
 
 }  // namespace jccl

@@ -15,7 +15,7 @@ Status ShmRegistry::acquire(std::shared_ptr<ShmRegistry>* registry) {
   static std::weak_ptr<ShmRegistry> current;
   const std::lock_guard lock(mutex);
   std::shared_ptr<ShmRegistry> alive = current.lock();
-  // A forked child has inherited the registry but not the server's thread, so it starts its own.
+  // A forked child has inherited the registry but not the server's thread, so the child makes a registry of its own.
   if (alive == nullptr || alive->process_.pid != static_cast<uint32_t>(::getpid())) {
     alive.reset(new ShmRegistry());
     if (Status made = ShmProcess::ofThisProcess(&alive->process_); !made) return made;

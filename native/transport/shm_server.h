@@ -23,7 +23,7 @@ namespace jccl {
 struct ShmOffer {
   std::shared_ptr<const void> owner;
   int fd = -1;
-  size_t bytes = 0;            // 0: the receiver learns the size elsewhere
+  size_t bytes = 0;            // size of the memory; 0: the receiver learns the size elsewhere
   bool noDescriptors = false;  // something is offered, but this process has no free descriptor
 };
 

@@ -31,7 +31,7 @@ class AbstractAddress {
   socklen_t bytes_ = 0;
 };
 
-// Asks the kernel for the user who made the other end.
+// Asks the kernel which user made the other end of the socket.
 inline Status peerUser(int socket, uint32_t* uid) {
   ucred credentials{};
   socklen_t bytes = sizeof credentials;

@@ -31,7 +31,8 @@ class SocketStreams {
   template <typename Busy, typename Move>
   Status each(const std::vector<std::unique_ptr<SocketStream>>& streams, int* work, Busy busy, Move move);
 
-  // Fails if the host at the other end of a stream does not answer. Most calls only compare the time.
+  // Fails if the host at the other end of a stream does not answer. Most calls only check whether the next inquiry is
+  // due.
   Status checkAnswers(const std::vector<std::unique_ptr<SocketStream>>& streams, int64_t nowNanos);
   int64_t nextCheckNanos() const { return nextCheckNanos_; }
 

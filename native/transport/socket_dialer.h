@@ -83,7 +83,7 @@ class SocketDialer : public EventHandler {
   int64_t startedNanos_ = -1;
   int64_t nextAttemptNanos_ = 0;
   int64_t attemptEndsNanos_ = INT64_MAX;
-  // time since which attempts fail for lack of resources of this host; -1: they do not
+  // time at which attempts began to fail for lack of resources of this host; -1: they do not fail for this reason
   int64_t exhaustedSinceNanos_ = -1;
   std::string lastLoss_ = "not tried yet";
   Status refusal_;

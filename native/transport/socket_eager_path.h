@@ -1,11 +1,11 @@
 // The eager path: one socket for the short messages of both directions between two ranks.
 //
-// A connection carries messages in one direction, over sockets of its own. If no message follows or answers another one
-// on the same socket, TCP acknowledges it with a segment of its own: two ranks that exchange 8 bytes would send four
-// segments instead of two. The owner of an eager path is the connection from the lower to the higher rank. As soon as
-// both connections of the pair exist, the opposite one sends its short messages on the owner's first stream. The
-// sequence identifies a message, and the end at which it arrives identifies the connection. Long messages fill segments
-// anyway, and two sockets are faster for them.
+// A connection carries messages in one direction, over sockets of its own. TCP acknowledges a message with a separate
+// segment, unless another message follows or answers it soon on the same socket: two ranks that exchange 8 bytes would
+// send four segments instead of two. The owner of an eager path is the connection from the lower to the higher rank. As
+// soon as both connections of the pair exist, the opposite one sends its short messages on the owner's first stream.
+// The sequence identifies a message, and the end at which it arrives identifies the connection. Long messages fill
+// segments anyway, and two sockets are faster for them.
 #pragma once
 
 #include <map>

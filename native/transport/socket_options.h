@@ -7,9 +7,9 @@
 
 namespace jccl {
 
-// Opens a non-blocking TCP socket of the family with the job's buffer sizes. They must be set before connect and
-// listen, which agree on the window scale. To a peer on the same host the send buffer is kept small: a large buffer
-// only helps over a distance, and data that piles up leaves the caches before the peer reads it.
+// Opens a non-blocking TCP socket of the family with the job's buffer sizes. The sizes must be set before connect and
+// listen, because the ends then agree on the TCP window scale. To a peer on the same host the send buffer is kept
+// small: a large buffer only helps over a distance, and data that piles up leaves the caches before the peer reads it.
 enum class Distance { Network, SameHost };
 Status openDataSocket(int family, Distance distance, const NetConfig& config, UniqueFd* socket);
 

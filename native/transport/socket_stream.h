@@ -119,7 +119,7 @@ class SocketStream : public EventHandler {
   PeerSilence silence_;
 
   std::deque<Queued> queue_;
-  size_t frontSent_ = 0;  // bytes of the first frame that the kernel has accepted
+  size_t frontSent_ = 0;  // number of bytes of the first queued frame that the kernel has accepted
 
   int pollsLeft_ = 0;
   std::array<uint8_t, 16384> buffer_;  // headers and small messages, which one call reads together

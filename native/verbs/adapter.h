@@ -16,7 +16,7 @@ namespace jccl::verbs {
 struct AdapterSettings {
   std::string library = kDefaultLibrary;
   std::string hca;    // the value of JCCL_IB_HCA; see DeviceFilter
-  int gidIndex = -1;  // -1: chosen automatically
+  int gidIndex = -1;  // index of the GID to use; -1: chosen automatically
   int roceVersion = 2;
   bool ipv6 = false;  // prefers IPv6 to IPv4 addresses if the GID index is chosen automatically
   int timeout = 20;
@@ -54,7 +54,7 @@ class Adapter {
   static void watch(const std::vector<Adapter*>& ports, int64_t nowNanos);
   int eventFd() const { return device_->context()->asyncFd; }
 
-  // Returns ok, or why nothing will pass this port any more: the adapter failed or was removed, or the port has been
+  // Returns ok, or why this port will not carry data any more: the adapter failed or was removed, or the port has been
   // down for longer than queue pairs retry.
   Status health(int64_t nowNanos) const;
   // Returns the time at which the result of health() may change without an event; INT64_MAX: it does not change.

@@ -12,7 +12,7 @@ namespace jccl::verbs {
 struct GidEntry {
   int index = 0;
   Gid gid{};
-  int roceVersion = 0;    // 1, 2; 0: not RoCE
+  int roceVersion = 0;    // RoCE version, 1 or 2; 0: not RoCE
   std::string interface;  // network interface of the GID
   // true: the GID is an address of that interface; false: it is only derived from the hardware address
   bool isInterfaceAddress = false;

@@ -10,10 +10,11 @@
 
 namespace jccl::verbs {
 
-// Registration pins pages and takes long, so a range inside a registered one shares its region. Ranges that are only
-// sent from are widened to whole pages. Ranges that other ends write are not widened, because the rest of a page
-// belongs to other data. A region is deregistered when its last user releases it, and never kept longer: memory that
-// the application freed and mapped anew at the same address must not be taken for the old memory. Used under one lock.
+// Registration pins pages and takes long, so a range inside a registered range shares the region of that range. Ranges
+// that are only sent from are widened to whole pages. Ranges that other ends write are not widened, because the rest of
+// a page belongs to other data. A region is deregistered when its last user releases it, and never kept longer: memory
+// that the application freed and mapped anew at the same address must not be taken for the old memory. Used under one
+// lock.
 class MemoryCache {
  public:
   using Shared = std::shared_ptr<const Region>;

@@ -31,8 +31,8 @@ struct QueuePairShape {
 // The other end, as its connection information describes it.
 struct RemoteEnd {
   uint32_t qpNumber = 0;
-  int mtu = kMinMtu;  // of the path
-  uint16_t lid = 0;   // 0: reached by GID
+  int mtu = kMinMtu;  // MTU of the path
+  uint16_t lid = 0;   // 0: the other end is reached by its GID
   Gid gid{};
   bool global = false;  // uses a global route although the other end has a LID
   uint32_t psn = 0;     // sequence number of the first packet that the other end sends
@@ -66,7 +66,7 @@ class QueuePairObject {
   uint32_t number() const { return number_; }
   uint32_t inlineBytes() const { return inlineBytes_; }
   // Returns the sequence number of the first packet that this end sends. It is random, so that a process that guesses
-  // the numbers of queue pairs cannot guess a valid packet.
+  // the numbers of queue pairs cannot forge a valid packet.
   uint32_t sendPsn() const { return sendPsn_; }
   const OpenDevice& device() const { return *device_; }
 
