@@ -72,7 +72,7 @@ class Waiter {
     if (memory.shown != 0) simt::storeRelaxed(&control_.record->sequence, uint64_t{0});
   }
 
-  // Fails the operation. The progress record keeps the place.
+  // Fails the operation, and leaves in the progress record where it failed.
   JCCL_DEVICE void fail(Code code, const WaitPlace& place) const {
     failAt(control_, code, ProgressRecord::encode(place));
   }

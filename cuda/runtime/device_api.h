@@ -85,7 +85,7 @@ struct StreamName {
 Status nameStream(Stream stream, bool capturing, StreamName& name);
 struct StreamFacts {
   StreamName name;
-  // The stream waits for the default stream, and the default stream for it; false if that is not known.
+  // Whether the stream and the default stream wait for each other; false if that is not known.
   bool blocking = false;
   // True for the default stream itself, but not for the default stream of a thread (CU_STREAM_PER_THREAD).
   bool isDefault = false;
