@@ -12,7 +12,7 @@ if(jccl_sanitizers)
   set(CMAKE_CXX_FLAGS_RELEASE "-O1")
   add_compile_options(-fsanitize=${jccl_sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${jccl_sanitizers})
-  # The code that sanitizers insert makes GCC warn of bounds that nothing exceeds. The build without sanitizers has the
-  # warnings on.
+  # The code that sanitizers insert makes GCC warn of accesses out of bounds that cannot happen. So this build turns all
+  # warnings off; the build without sanitizers has them on.
   add_compile_options(-w)
 endif()

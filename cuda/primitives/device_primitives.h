@@ -48,7 +48,8 @@ class DevicePrimitives {
                                const LinkRange& links)
       : state_(state), shape_(shape), transfer_(transfer), links_(links) {}
 
-  // Returns how many threads of a block wait and move.
+  // Returns how many threads of a block wait for chunks and slots and move data. In large blocks that use SIMPLE, the
+  // last warp only publishes.
   JCCL_DEVICE static unsigned teamThreads(unsigned blockThreads) {
     return P == Protocol::Simple && blockThreads >= kMinSpecialised ? blockThreads - simt::kWarpThreads : blockThreads;
   }

@@ -39,8 +39,8 @@ class IoThreadPool {
   void runTask(int index);
   void help();
 
-  // | round, 32 bits | count, 16 bits | next, 16 bits |: each run() is a round. A thread takes a task by raising `next`
-  // while the round is unchanged.
+  // | round, 32 bits | count, 16 bits | next, 16 bits |: `round` is the number of the run() call, `count` its number of
+  // tasks, and `next` the index of the next task. A thread takes that task if its compare-and-swap increments `next`.
   std::atomic<uint64_t> tickets_{0};
   std::atomic<int> finished_{0};
   std::atomic_flag threw_;

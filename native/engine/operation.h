@@ -147,7 +147,8 @@ struct Operation {
   const int64_t* displacements = nullptr;
   // size of the larger buffer, which decides about streaming; in an exchange: bytes between two ranks
   size_t bytes = 0;
-  size_t moved = 0;  // in an exchange: bytes that this rank sends or that it receives, whichever is more
+  // in an exchange or a user-defined reduction: bytes that this rank sends or that it receives, whichever is more
+  size_t moved = 0;
   Part part;
   uint64_t sequence = 0;
   uint64_t fingerprint = 0;

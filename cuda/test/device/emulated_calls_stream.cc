@@ -14,7 +14,8 @@ Result usable(EmulatedGpu::Stream* stream) {
   uint64_t id = 0;
   EmulatedGpu::StreamTraits traits;
   if (!EmulatedGpu::ofThisProcess().describe(stream, id, traits)) return Result::InvalidHandle;
-  // Work on the legacy default stream would wait for the blocking streams, one of which is being captured.
+  // Work on the legacy default stream waits for all blocking streams of its context. If one of them is being captured,
+  // the driver refuses the work and invalidates the capture.
   if (!traits.isDefault) return Result::Success;
   bool implicit = false;
   captures.invalidateIf([&](const void* captured) {

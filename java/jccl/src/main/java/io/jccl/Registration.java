@@ -13,7 +13,8 @@ public sealed interface Registration extends AutoCloseable permits BufferRegistr
     DataBuffer buffer();
 
     /**
-     * Returns true if operations on the buffer work in place, with or without the registration; the same on all ranks.
+     * Returns true if operations can move data directly between the ranks' buffers, whether or not they need the
+     * registration for that. The result is the same on all ranks.
      */
     boolean isInPlace();
 

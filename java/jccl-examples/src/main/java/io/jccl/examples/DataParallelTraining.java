@@ -85,7 +85,7 @@ public final class DataParallelTraining {
         return network.parameters;
     }
 
-    /** Trains on rank 0 alone, over a communicator of one rank, and compares the parameters. */
+    /** Trains on rank 0 alone, over a communicator of one rank, and compares its result with {@code parameters}. */
     private static void check(Communicator comm, double[][] parameters, int hidden, int batch, int steps) {
         boolean isFirst = comm.rank() == 0;
         comm.split(isFirst ? 0 : -1, 0).ifPresent(alone -> {

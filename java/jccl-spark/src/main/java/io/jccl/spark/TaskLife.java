@@ -111,7 +111,8 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
 
     /**
      * Waits until Spark kills this task, for at most {@link #ROOT_CAUSE_MILLIS}. Spark reports the error of the first
-     * task that fails, and kills the others. The user needs the error of the rank that did not fail because of another.
+     * task that fails, and kills the other tasks. This task failed because of another rank, so it lets that rank's
+     * task fail first: the user needs the error that is the cause.
      */
     private void awaitKill() {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ROOT_CAUSE_MILLIS);

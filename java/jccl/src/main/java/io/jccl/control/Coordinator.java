@@ -481,9 +481,9 @@ final class Coordinator {
     }
 
     /**
-     * Returns the time at which the deaths so far are reported. Heartbeats of different ranks stop at different times.
-     * So if silence is the only evidence, the report waits for ranks that have been silent for half the time-out, until
-     * their time-out is over. Then one report names all of them.
+     * Returns the time at which the deaths so far must be reported. One report names all ranks that a common cause has
+     * ended, but their heartbeats stop at different times. So if all dead ranks have been silent for the heartbeat
+     * time-out, every other rank that has been silent for half of it gets the rest of its time-out.
      */
     private long deathsDue(long now) {
         long due = deadSince + GATHER_DEATHS_NANOS;

@@ -7,7 +7,7 @@ public interface CommunicatorSpan {
     CommunicatorSpan NONE = new NoSpan();
 
     /**
-     * Ends the event when the step has ended.
+     * Ends the event. The caller calls this method when the step has ended.
      *
      * @param steps how long the parts of the step took, as text
      * @param failure why the step failed, or an empty text

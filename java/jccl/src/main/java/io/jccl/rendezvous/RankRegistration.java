@@ -279,8 +279,8 @@ public final class RankRegistration {
     }
 
     /**
-     * Sends the failure to all ranks that are here, and to those that come later. Only the first failure counts. May be
-     * called again after an error of the JVM.
+     * Sends the failure to all registered ranks, and to ranks that register later. Only the first failure counts. May
+     * be called again after an error of the JVM.
      *
      * @param ranks the ranks to blame
      */

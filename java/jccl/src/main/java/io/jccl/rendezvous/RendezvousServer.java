@@ -293,7 +293,7 @@ public final class RendezvousServer implements Closeable, Server.Service {
         server.reactor().execute(reform::complete);
     }
 
-    /** Sends the failure to all ranks that are here, and to those that come later. Safe for use by any thread. */
+    /** Sends the failure to all registered ranks, and to ranks that register later. Safe for use by any thread. */
     public void fail(RankRegistration.Cause cause, Collection<Integer> ranks, String text) {
         server.reactor().execute(() -> {
             endNanos = clock.getAsLong() + LINGER_NANOS;
@@ -329,8 +329,8 @@ public final class RendezvousServer implements Closeable, Server.Service {
     }
 
     /**
-     * Tells the ranks that are here, and those that come within {@value #LINGER_SECONDS} s, why there is no group. Then
-     * the server ends.
+     * Tells the registered ranks, and ranks that register within {@value #LINGER_SECONDS} s, why no group is formed.
+     * Then the server ends.
      */
     public void refuse(String why) {
         server.reactor().execute(() -> fail(why));

@@ -40,7 +40,8 @@ class CauseRuleTest {
             "TopologyXmlReader.java");
 
     /**
-     * Files in which a method returns the exception whose message is used. It is always an exception of this library.
+     * Files that may call {@code getMessage} on the result of a method, because these methods return only exceptions of
+     * this library.
      */
     private static final Set<String> RETURNED =
             Set.of("CommunicatorImpl.java", "LiveView.java", "LogThread.java", "ProcessAffinity.java");

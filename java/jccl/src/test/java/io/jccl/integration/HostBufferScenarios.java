@@ -165,7 +165,7 @@ enum HostBufferScenarios {
         }
     },
 
-    /** Rank 0 closes a buffer on another thread while it issues an operation on it. */
+    /** Rank 0 issues an operation on a buffer while another thread of rank 0 closes the buffer. */
     CLOSE_BESIDE_ISSUE {
         @Override
         void run(Communicator comm, Communicator control) throws Exception {

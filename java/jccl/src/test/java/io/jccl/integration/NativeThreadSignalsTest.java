@@ -49,7 +49,7 @@ class NativeThreadSignalsTest {
 
     /**
      * Linux delivers a signal preferably to the thread that {@code kill} names, unless that thread blocks it. A thread
-     * that is being created blocks every signal, so the ranks must be in use first.
+     * that is being created blocks every signal, so the ranks execute operations before the test sends the signal.
      */
     @Test
     void faultInANativeThreadLeavesAnErrorReportOfTheJvm() throws Exception {

@@ -182,7 +182,7 @@ class OperationQueueTest {
             if (runner.isThread(slow.thread)) {
                 return new Running(slow, runner);
             }
-            slow.end(Code.OK); // the communicator's thread has begun the operation first
+            slow.end(Code.OK); // the communicator's thread executes the operation: try again
             assertThat(runner.end()).isNull();
         }
     }

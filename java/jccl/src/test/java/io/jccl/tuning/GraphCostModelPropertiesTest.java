@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Tests properties of the predictions for every host, alone and together with equal hosts. */
+/** Tests properties of the predictions for every described host, alone and together with equal hosts. */
 class GraphCostModelPropertiesTest {
 
     private static final List<Collective> KERNELS = List.of(

@@ -225,7 +225,7 @@ final class Diagnosis {
                 .map(it -> it.call() + (it.sequence() == 0 ? "" : " sequence=" + LastEntered.text(it.sequence())));
     }
 
-    /** Adds ranks for which others wait while they initialise a communicator. */
+    /** Adds findings that name the ranks and joining processes for which the initialisation of other ranks waits. */
     private void addAwaited(List<Finding> findings) {
         long longest = longest(now.ranks().values().stream()
                 .filter(rank ->
@@ -374,7 +374,10 @@ final class Diagnosis {
         return ranks.stream().map(now.ranks()::get).toList();
     }
 
-    /** Adds ranks that are in no operation while others wait for them in sends and receives, which have no numbers. */
+    /**
+     * Adds a finding that names the ranks that are in no operation although other ranks wait for them in sends and
+     * receives. Sends and receives have no sequence numbers.
+     */
     private void addTransfers(List<Finding> findings) {
         SortedSet<Integer> idle = new TreeSet<>();
         for (RankView rank : now.in(Phase.RUNNING)) {

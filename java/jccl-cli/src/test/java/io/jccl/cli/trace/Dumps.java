@@ -48,8 +48,8 @@ final class Dumps {
     }
 
     /**
-     * Adds an operation with the next sequence number. Times are in ns by the first clock, without what {@link #clock}
-     * adds; an end of 0 means that the operation is under way.
+     * Adds an operation with the next sequence number. Times are in ns by the first clock; this method converts them to
+     * the rank's clock (see {@link #clock}). An end of 0 means that the operation is under way.
      */
     Dumps operation(String collective, String arguments, long begun, long ended) {
         long sequence = operations.size() + 1;
