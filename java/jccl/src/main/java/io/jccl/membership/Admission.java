@@ -25,9 +25,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A process proves the job's key at the reserved port of any rank. A rank that does not lead answers with the
  * address of the leader. The leader lets as many processes wait as the new communicator has ranks for them. When all
- * ranks and all these processes have come, the processes get the last ranks, in the order that they prefer and then in
- * the order of their arrival. If a process leaves before that, another can take its place. Used only by the server's
- * thread.
+ * ranks and all these processes have come, the processes get the last ranks, sorted by the places that they prefer and
+ * then by their arrival. If a process leaves earlier, another can take its place. Used only by the server's thread.
  */
 final class Admission implements Server.Service, RankRegistration.Joiners {
 
@@ -42,7 +41,7 @@ final class Admission implements Server.Service, RankRegistration.Joiners {
     private RendezvousServer rendezvous;
     private Server server;
     private byte[] secret;
-    private Server atMemberPort; // null if there is no member port, or while another communicator uses it
+    private Server atMemberPort; // null if there is no member port, or while another communicator uses the port
     private boolean warned;
     private String closed; // the reason why no more processes can join; null while they can
 

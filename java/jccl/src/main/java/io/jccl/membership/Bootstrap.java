@@ -160,8 +160,8 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * Joins the group of the remaining ranks. The server at the address may still be that of an earlier attempt, which
-     * is about to close.
+     * Joins the group of the remaining ranks. At the address there may still be the server of an earlier attempt; that
+     * server is about to close.
      */
     static Bootstrap join(
             Connector.ServerAddress server, RemainingRanks remaining, byte[] jobKey, BootstrapOptions options) {
@@ -170,14 +170,14 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * Joins a group while its ranks reform it and await processes, see {@link #reform}. Waits until the ranks do so, at
-     * most for the initialisation time-out.
+     * Joins a group whose ranks reform it and await processes, see {@link #reform}. Waits for such a reform, at most
+     * for the initialisation time-out.
      *
      * @param members the addresses at which the process looks for ranks of the group
      * @param order this process's preferred place among the processes that join; the lowest comes first
      * @param progress receives the results of the attempts so far, repeatedly, on this thread
      * @throws BootstrapException if this process is refused; the message says why
-     * @throws CommunicationTimeoutException if no rank took this process in before the time-out; shows the answer of
+     * @throws CommunicationTimeoutException if no rank admitted this process before the time-out; shows the answer of
      *     each address
      */
     public static Bootstrap join(
@@ -322,7 +322,7 @@ public final class Bootstrap implements AutoCloseable {
 
     /**
      * Initialises a group of the remaining ranks, in the same order, followed by processes that join. Every remaining
-     * rank calls this method. It does not use this group's network, which may have failed.
+     * rank calls this method. The method does not use this group's network, which may have failed.
      *
      * @param excluded ranks of this group that are left out, the same on all ranks; must not contain this rank
      * @param joiners the number of processes that join, the same on all ranks
@@ -361,7 +361,7 @@ public final class Bootstrap implements AutoCloseable {
         return group;
     }
 
-    /** Returns true if all ranks are known to use this group, so that none has continued with an earlier one. */
+    /** Returns true if all ranks are known to use this group, so that none has continued with an earlier group. */
     public boolean isConfirmed() {
         return succession.isConfirmed() || !isReformed();
     }
@@ -383,7 +383,7 @@ public final class Bootstrap implements AutoCloseable {
         parent = null;
     }
 
-    /** Waits until the group fails, or the time-out has passed. Returns the failure, or empty after the time-out. */
+    /** Waits for the group to fail, at most for {@code timeout}. Returns the failure, or empty if there is none. */
     public Optional<JcclException> awaitFailure(Duration timeout) {
         return client.outOfBand().awaitFailure(timeout);
     }
@@ -403,8 +403,8 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * Leaves in good order, within three seconds. Rank 0, which the others need, also waits until they have left, at
-     * most for the close time-out. A second call does nothing.
+     * Leaves in good order, within three seconds. Rank 0, whose coordinator the other ranks need, also waits until
+     * these have left, at most for the close time-out. A second call does nothing.
      */
     @Override
     public void close() {

@@ -14,8 +14,8 @@ import java.util.List;
  * @param addresses the reserved ports, by rank of the earlier group
  * @param ranks the rank in the current group or {@link #NONE}, by rank of the earlier group
  * @param lasts true if ranks that were left out still matter once all ranks are known to use the current group
- * @param ports this rank's ports in the earlier group, and in groups that came from that one and failed; they stay open
- *     while this object is in use
+ * @param ports this rank's ports in the earlier group, and in failed groups that came from the earlier group; they stay
+ *     open while this object is in use
  */
 record EarlierGroup(List<String> addresses, List<Integer> ranks, boolean lasts, List<ReservedPort> ports) {
 

@@ -38,10 +38,10 @@ final class Entry {
 
     private static final Logger LOG = LoggerFactory.getLogger(Bootstrap.class);
 
-    /** Time for which a rank that is interrupted before it has come tries to tell the ranks that wait for it. */
+    /** Maximum time in which a rank that is interrupted before it has registered tries to register and leave. */
     private static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Time for which rank 0 waits until the other ranks have received the reason why it gives up. */
+    /** Maximum time for which rank 0, when it gives up, waits until the other ranks have received the reason. */
     private static final long NOTIFICATION_MILLIS = 1000;
 
     private Entry() {}
@@ -102,7 +102,7 @@ final class Entry {
             }
             byte[] jobKey = knownJobKey == null ? SessionKeys.jobKey(used[0]) : knownJobKey;
             if (coordinator != null) {
-                // so that the coordinator learns of ranks that end before they reach it
+                // so that the coordinator learns of ranks that end before they connect to it
                 coordinator.listenTo(rendezvous);
             }
             Bootstrap group = enter(
@@ -116,7 +116,7 @@ final class Entry {
             joined = true;
             return group;
         } catch (InterruptedCommunicationException e) {
-            // when ranks reform, the leader probes ranks that have not come
+            // when ranks reform, the leader probes ranks that have not come, so this rank need not come and leave
             boolean leaderAsks = ifRefused == Connector.IfRefused.RANK_ZERO_ENDED;
             if (welcome == null && !leaderAsks) {
                 comeAndLeave(noting, hello, ifRefused, options);
@@ -127,7 +127,7 @@ final class Entry {
                 coordinator.refuse("rank 0 gave up: " + Causes.describe(e));
                 if (welcome != null) {
                     coordinator.awaitAllNotified(
-                            // the other ranks are still connecting to this process, which may end soon
+                            // the other ranks may still be connecting to get the reason, and this process may end soon
                             NOTIFICATION_MILLIS);
                 }
             } else if (welcome != null) {
@@ -145,8 +145,8 @@ final class Entry {
     }
 
     /**
-     * Registers this rank and leaves, after it was interrupted before it had come. The reason is that other ranks
-     * notice only ranks that have come and leave.
+     * Registers a rank that was interrupted before it had registered, and leaves at once. The other ranks notice only
+     * the end of a registered rank.
      */
     private static void comeAndLeave(
             Connector.Target target,
@@ -187,7 +187,7 @@ final class Entry {
      * @param secret the secret of the rendezvous server
      * @param jobKey the key that processes which join later must prove
      */
-    @SuppressWarnings("ArrayRecordComponent") // read at once, never compared
+    @SuppressWarnings("ArrayRecordComponent") // the arrays are read at once, never compared
     record Welcomed(FrameStream rendezvous, byte[] welcome, byte[] secret, byte[] jobKey) {}
 
     /**

@@ -26,7 +26,7 @@ import java.util.function.Consumer;
 /**
  * Finds the leader for a process that joins while a communicator is reformed. Asks the addresses of all members in
  * turn, again and again. A member that does not lead names the leader; a member that does not reform accepts the
- * connection and is silent, or refuses it. For use by one thread, which may be interrupted.
+ * connection and is silent, or refuses the connection. For use by one thread, which may be interrupted.
  */
 final class JoinSearch {
 
@@ -88,7 +88,7 @@ final class JoinSearch {
      * Waits for a place until a deadline of {@link System#nanoTime}.
      *
      * @throws BootstrapException if this process is refused; the message says why
-     * @throws CommunicationTimeoutException if no rank took this process in in time
+     * @throws CommunicationTimeoutException if no rank admitted this process in time
      * @throws io.jccl.InterruptedCommunicationException if this thread is interrupted
      */
     Place await(long deadline) {
@@ -182,7 +182,7 @@ final class JoinSearch {
         progress.accept(new JoinAttempt(Optional.ofNullable(jobKey), connector.outcomes()));
     }
 
-    /** Asks a rank for a place and waits for it. Returns null if there is none. */
+    /** Asks a rank for a place and waits for the answer. Returns null if the rank gives no place. */
     private Place ask(FrameStream stream, InetSocketAddress address, long deadline) {
         Place place = null;
         try {

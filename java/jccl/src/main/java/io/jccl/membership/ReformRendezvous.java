@@ -34,11 +34,11 @@ final class ReformRendezvous implements RendezvousServer.Reform {
     /**
      * The time after which a waiting rank that excludes different ranks is refused. Until then the difference may only
      * mean that one of the two ranks is an attempt ahead. The time is longer than a second, because an attempt can last
-     * a second longer on some ranks: those that wait for a server that accepts and does not answer.
+     * a second longer on a rank that waits for a server which accepts connections and does not answer.
      */
     private static final long DIFFERENT_NANOS = TimeUnit.MILLISECONDS.toNanos(2500);
 
-    /** The time after which ranks that have not come are probed. Living ranks come earlier by themselves. */
+    /** The time after which ranks that have not come are probed. Living ranks normally come earlier by themselves. */
     private static final long PROBE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     /** Ranks that end within this time count as one failure. */

@@ -57,7 +57,7 @@ final class RemainingRanks {
      * @param rendezvousAddresses the addresses of all ranks of the group, see {@link ReservedPort}
      * @param earlier groups before this one of which ranks may still live
      */
-    @SuppressWarnings("ArrayRecordComponent") // read at once, never compared
+    @SuppressWarnings("ArrayRecordComponent") // the array is read at once, never compared
     record OldGroup(
             String name, int rank, byte[] jobKey, List<String> rendezvousAddresses, List<EarlierGroup> earlier) {}
 
@@ -232,8 +232,8 @@ final class RemainingRanks {
             server.complete();
             return group;
         } catch (JcclException e) {
-            // The leader's server stays open for ranks that are late. The server of any other rank stays open for a
-            // leader that is late and so has not seen this rank leave.
+            // The leader's server stays open for ranks that are late. The server of any other rank stays open after a
+            // time-out or an interrupt, for a leader that is late and has not seen this rank leave.
             lingers = leads()
                     || e instanceof CommunicationTimeoutException
                     || e instanceof InterruptedCommunicationException;

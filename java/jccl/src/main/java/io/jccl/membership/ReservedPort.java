@@ -22,7 +22,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * A port that a rank reserves for the rendezvous server with which its communicator is reformed. The ranks exchange the
  * addresses of these ports during initialisation, because the old network may be gone when the addresses are needed.
  *
- * <p>The port listens as long as the rank is in the group or in one that continues it. Nobody accepts its connections
+ * <p>The port listens while the rank is in the group or in a group that continues it. Nobody accepts its connections
  * until there is a rendezvous server. If the rank has ended, the operating system refuses a connection at once. If the
  * rank is only late, the connection waits.
  */
@@ -33,13 +33,13 @@ public final class ReservedPort implements Closeable {
     private final ServerSocketChannel acceptor;
     private final String encoded;
     private final Map<String, RankRegistration> earlier = new ConcurrentHashMap<>(); // failed attempts, by key
-    private RendezvousServer server; // the server that was opened last; null before the first
+    private RendezvousServer server; // the server that was opened last; null before the first is opened
     private int owners = 1; // number of owners that have not closed this port
 
     /**
      * Reserves any free port.
      *
-     * @param candidates the addresses at which other ranks may reach it, best first
+     * @param candidates the addresses at which other ranks may reach the port, best first
      * @throws BootstrapException if there is no free port
      */
     ReservedPort(List<InterfaceCandidate> candidates) {

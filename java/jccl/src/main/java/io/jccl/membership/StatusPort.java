@@ -46,7 +46,7 @@ public final class StatusPort {
     /**
      * Returns the addresses of a port as text for other ranks, best first.
      *
-     * @param preferred an address of this host by which it reaches others
+     * @param preferred the address by which this host reaches others
      */
     public static String addresses(BootstrapOptions options, InetAddress preferred, int port) {
         List<InterfaceCandidate> candidates =

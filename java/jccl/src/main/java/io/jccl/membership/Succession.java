@@ -36,7 +36,7 @@ final class Succession {
      * @param wasCutOff true if this rank lost the coordinator while others may still have been connected to it
      */
     synchronized Succession after(RemainingRanks remaining, ReservedPort own, boolean wasCutOff) {
-        // kept because other ranks may probe them to learn whether this rank has ended
+        // the ports stay open because other ranks may probe them to learn whether this rank has ended
         List<ReservedPort> ports = new ArrayList<>(ofFailedGroups);
         ports.add(own);
         Succession next = new Succession(remaining.earlierGroups(ports));

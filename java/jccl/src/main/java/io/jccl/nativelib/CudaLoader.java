@@ -62,8 +62,8 @@ public final class CudaLoader {
     }
 
     /**
-     * Describes the driver that ranks of this process use: its version, that of the kernels, and functions that are
-     * missing.
+     * Describes the driver that ranks of this process use: its version, the CUDA version of the kernels, and the
+     * functions that the driver lacks.
      *
      * @throws DeviceException if the library or the driver cannot be used; the message has the reason and the remedy
      */

@@ -48,7 +48,7 @@ public final class DeviceConfig {
     @Native
     public static final int COMM_ID_LO = 9;
 
-    /** 1 if other processes get the segment as a file descriptor, provided that the driver supports it. */
+    /** 1 to pass the segment to other processes as a file descriptor if the driver supports that. */
     @Native
     public static final int DESCRIPTORS = 10;
 

@@ -58,7 +58,7 @@ public final class DeviceEngine extends Engine {
 
     private final long[] issued = new long[Rows.ISSUED_LENGTH]; // row of the operation issued last
     private long lastStream = -1;
-    private long ownStream; // 0 until it is known
+    private long ownStream; // 0 until the stream is known
 
     private DeviceEngine(long handle) {
         super(handle);
@@ -208,7 +208,7 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Marks a peer whose memory this rank does not reach; {@link #connectStaged} connects it. Must precede
+     * Marks a peer whose memory this rank does not reach; {@link #connectStaged} connects the peer. Must precede
      * {@link #connectInfo}.
      */
     public void setStaged(int peer) {
@@ -284,9 +284,9 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Connects to a peer by memory of the host.
+     * Connects to a peer through memory of the host.
      *
-     * @param staging the host's engine, which is connected to the peer and which nothing else uses
+     * @param staging the host's engine, which is connected to the peer; nothing else may use this connection
      * @param transport of that engine to the peer
      * @return true if adapters reach slots in memory of the GPU on the path to the peer or from it
      */
@@ -394,7 +394,7 @@ public final class DeviceEngine extends Engine {
     /**
      * Uses the buffer from now on.
      *
-     * @param there for each peer, the address that its {@link #openBuffer} returned for this rank
+     * @param there for each peer, the address that the peer's {@link #openBuffer} returned for this rank
      * @return number of the buffer, or a code below {@link Code#OK}
      */
     public long useBuffer(long[] there) {
@@ -426,7 +426,7 @@ public final class DeviceEngine extends Engine {
         return BY_NVLS[place] == YES;
     }
 
-    /** Packs the parts of an operation, each below 16, more densely. */
+    /** Returns an operation's index in {@link #BY_NVLS}: its three parts, each below 16, with four bits for each. */
     private static int place(int operation) {
         return operation & 0xf | operation >> 4 & 0xf0 | operation >> 8 & 0xf00;
     }

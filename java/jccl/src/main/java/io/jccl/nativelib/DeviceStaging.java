@@ -104,7 +104,7 @@ public final class DeviceStaging {
     }
 
     /**
-     * Puts steps on a stream. They are executed after all steps that were put on other streams before.
+     * Puts steps on a stream. The device executes them after all steps that earlier calls have put on other streams.
      *
      * @param rows {@link #STEP_LENGTH} numbers for each step
      * @param length count of the steps

@@ -7,7 +7,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Reads from the header of an ELF file for which processor the file is. */
+/** Reads the header of an ELF file to learn which processor the file is for. */
 final class ElfHeader {
 
     private static final int BYTES = 20;

@@ -19,7 +19,8 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
     final long handle;
 
     /**
-     * Count of threads inside, plus DESTROYED. Replaces a lock of the JDK, which could stay held when the heap is full.
+     * Count of threads inside the engine, plus DESTROYED once it is destroyed. Used instead of a JDK lock, which could
+     * stay held when the heap is full.
      */
     private final AtomicInteger inside = new AtomicInteger();
 
@@ -56,7 +57,7 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         inside.getAndDecrement();
     }
 
-    /** Ends every wait inside, now and forever, with a code. Returns at once and allocates nothing. */
+    /** Ends every wait inside the engine, present and future, with a code. Returns at once and allocates nothing. */
     public final void abort(int code) {
         if (enter()) {
             try {

@@ -133,7 +133,9 @@ public final class EngineConfig {
     @Native
     public static final int PEER_TIMEOUT_NANOS = 30;
 
-    /** Count of threads that move the data of TCP connections, including the thread that waits for it; up to 16. */
+    /**
+     * Count of threads that move the data of TCP connections, including the thread that waits for the data; up to 16.
+     */
     @Native
     public static final int SOCKET_THREADS = 31;
 

@@ -70,7 +70,7 @@ final class LogDrain {
         try {
             drain();
         } catch (RuntimeException | Error e) {
-            // There is no log for this exception. The record is lost; the next ones may pass.
+            // No log could take this exception. The record is lost; later records may get through.
         }
     }
 

@@ -25,7 +25,7 @@ final class LogThread {
 
     private static final long PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long END_NANOS =
-            TimeUnit.SECONDS.toNanos(1); // an appender may hang; close() and the end of the JVM may not
+            TimeUnit.SECONDS.toNanos(1); // an appender may hang, but close() and the end of the JVM must not
     private static final long JOIN_MILLIS = 10;
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
@@ -105,7 +105,7 @@ final class LogThread {
                                 refused.get().getMessage());
             }
             refusedNanos = System.nanoTime();
-            return; // a later call of native code tries again, but not often: the JVM prints two lines each time
+            return; // a later call of native code tries again, but seldom: the JVM prints two lines for each failure
         }
         thread = starting;
         running = true;
@@ -171,7 +171,7 @@ final class LogThread {
     /** Waits for a thread for a bounded time, and only while a condition holds. */
     private static void awaitEnd(Thread ending, BooleanSupplier condition) {
         if (ending == Thread.currentThread()) {
-            return; // an appender closed the last communicator
+            return; // this thread cannot wait for itself: an appender has closed the last communicator
         }
         boolean interrupted = false;
         long deadline = System.nanoTime() + END_NANOS;

@@ -172,7 +172,7 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Returns what the offers of all ranks share; empty if they differ too much, and {@link #callError} has the
+     * Returns what the offers of all ranks share; empty if the offers differ too much, and {@link #callError} has the
      * difference.
      */
     public Optional<CollNetCommon> commonCollNet(List<byte[]> offers) {
@@ -308,8 +308,8 @@ public final class NativeEngine extends Engine {
      * @param operation collective, type and reduction, packed by {@code Signatures}
      * @param choice packed by {@code io.jccl.tuning.Choice}, with 0 as the bytes of a chunk for the engine's default;
      *     the same on all ranks
-     * @param send address of the send buffer; may equal {@code recv}, or in all_gather, reduce_scatter, gather and
-     *     scatter this rank's part of it
+     * @param send address of the send buffer; for in-place use, equal to {@code recv}; in all_gather and gather, this
+     *     rank's part of {@code recv}; in reduce_scatter and scatter, {@code recv} is this rank's part of {@code send}
      * @param timeoutNanos from the start of the operation; 0 for none
      * @return the choice that was used, packed like {@code choice}, or a code below {@link Code#OK}
      */
@@ -428,8 +428,8 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * Notes the time for the engines of this process, which read it where a coarse clock suffices. Called 20 times a
-     * second.
+     * Notes the time for the engines of this process, which read this time where a coarse clock suffices. Called 20
+     * times a second.
      */
     public static native void tick();
 
@@ -489,8 +489,8 @@ public final class NativeEngine extends Engine {
 
     /**
      * Frees the engine when no other rank sends through this rank's GPU any more. Until then a separate thread forwards
-     * their data. The caller waits for ranks of other processes, because this process may be about to exit, but only
-     * for a limited time, because they may wait for this rank in turn.
+     * the data of such ranks. If they include ranks of other processes, the caller waits for these, because this
+     * process may be about to exit. That wait is limited, because those ranks may wait for this rank in turn.
      */
     @Override
     void free() {

@@ -20,9 +20,9 @@ import java.util.function.Supplier;
  * Finds the native library, has it loaded, and checks that it belongs to these classes.
  *
  * <p>{@code -Djccl.native.path=FILE_OR_DIRECTORY} names the library, and no other is tried. Otherwise the library in
- * the jar is copied to a private directory in the first place that allows mapping it, and deleted as soon as it is
- * loaded. The JVM loads a file for only one class loader at a time, so a further class loader loads a copy of a named
- * library, too.
+ * the jar is copied to a private directory in the first place that allows mapping it; the copy is deleted as soon as it
+ * is loaded. The JVM loads a file for only one class loader at a time, so a further class loader loads a copy of a
+ * named library, too.
  */
 final class NativeLibraryFinder {
 

@@ -6,7 +6,8 @@ import java.nio.ByteBuffer;
 
 /**
  * Allocates, registers, copies and shows native memory. Methods that allocate or show memory load the library, and
- * throw a {@link NativeLoadException} if that fails. A static initializer would turn that into an error of the JVM.
+ * throw a {@link NativeLoadException} if that fails. A static initializer would turn such a failure into an error of
+ * the JVM.
  */
 public final class NativeMemory {
 

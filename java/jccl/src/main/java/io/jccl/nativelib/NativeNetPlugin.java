@@ -49,7 +49,7 @@ public final class NativeNetPlugin {
      *
      * @param plugin a path, the name of a library, or NAME of {@code libnccl-net-NAME.so}; empty for
      *     {@code libnccl-net.so}
-     * @param limit time after which a plug-in that has not answered is left behind
+     * @param limit time after which the call no longer waits for the plug-in
      * @throws NativeLoadException if JCCL's own library cannot be loaded
      */
     @SuppressWarnings("try") // the use has its effect while it is open
@@ -67,7 +67,7 @@ public final class NativeNetPlugin {
      * none if there is no such plug-in, or it cannot be used.
      *
      * @param plugin as in {@link #ask}
-     * @param limit time limit of the plug-in
+     * @param limit time after which the call no longer waits for the plug-in
      * @throws NativeLoadException if JCCL's own library cannot be loaded
      */
     @SuppressWarnings("try") // the use has its effect while it is open

@@ -4,8 +4,8 @@ import io.jccl.JcclException;
 import java.lang.annotation.Native;
 
 /**
- * A profiler plug-in with NCCL's interface, opened at run time for one communicator. Any thread may call it.
- * {@link #close} may be called when no other thread calls it any more.
+ * A profiler plug-in with NCCL's interface, opened at run time for one communicator. Any thread may call the plug-in.
+ * {@link #close} may be called once no other thread calls the plug-in any more.
  *
  * <p>Operations are passed as rows of {@value #COLUMNS} longs.
  */

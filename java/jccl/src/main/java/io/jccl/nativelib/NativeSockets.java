@@ -9,7 +9,7 @@ public final class NativeSockets {
 
     /**
      * Limits the pause between retransmissions to a second. While a peer does not answer, the kernel otherwise doubles
-     * the pause up to two minutes, and so notices only after as long again that a network is back. The kernel then does
+     * the pause up to two minutes, and so may notice two minutes late that the network is back. The kernel then does
      * not end the connection, however often it retransmits: heartbeats decide whether the peer lives.
      *
      * @param channel a channel that no other thread closes during this call
@@ -19,7 +19,7 @@ public final class NativeSockets {
         try {
             NativeLoader.load();
         } catch (NativeLoadException noLibrary) {
-            return false; // code that needs the library reports it
+            return false; // code that needs the library reports the failure
         }
         return bound(channel);
     }

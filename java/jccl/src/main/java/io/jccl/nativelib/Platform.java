@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  * @param os operating system, for example {@code linux}
  * @param arch processor, for example {@code x86_64}
  * @param cLibrary {@code musl}; or, for example, {@code glibc-2.17} if the name of the library's file contains the
- *     version, as it does before 2.34; otherwise empty
+ *     version, as for glibc before 2.34; otherwise empty
  */
 record Platform(String os, String arch, String cLibrary) {
 

@@ -163,7 +163,7 @@ public final class Rows {
     /** Nanoseconds of a collective. */
     @Native
     public static final int COLLECTIVE_NANOS = 2;
-    /** Operations of a collective that used the buffers in place. */
+    /** Operations of a collective that used the ranks' buffers in place, without copies to slots. */
     @Native
     public static final int COLLECTIVE_IN_PLACE = 3;
     /** Count of the numbers for each collective. */

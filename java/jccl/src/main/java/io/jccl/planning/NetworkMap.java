@@ -97,7 +97,8 @@ public final class NetworkMap {
                 return net.label() + " " + path.type() + " channels " + ranges(channels);
             }
         }
-        return "NET/" + device + " channels " + ranges(channels); // the plan was made from another description
+        // the topology lacks the device: the plan was made from another description
+        return "NET/" + device + " channels " + ranges(channels);
     }
 
     /** Returns for example {@code 0-3,6}. */

@@ -11,10 +11,10 @@ import java.util.stream.IntStream;
 /**
  * The channels of a communicator: for each channel one ring through all ranks and one tree over all ranks.
  *
- * <p>The ring of a channel visits the hosts one after the other, and inside each host follows an order found there. It
- * enters a host by the rail on which it left the previous one, if the host has such a device. The tree of a channel is
- * a chain inside each host. Between hosts, even channels follow the first tree of {@link DoubleBinaryTree} and odd
- * channels the second, so that two neighbouring channels load the hosts evenly.
+ * <p>The ring of a channel visits the hosts one after the other, and inside each host follows an order found there. The
+ * ring enters a host by the rail on which it left the previous host, if the host has such a device. The tree of a
+ * channel is a chain inside each host. Between hosts, even channels follow the first tree of {@link DoubleBinaryTree}
+ * and odd channels the second, so that two neighbouring channels load the hosts evenly.
  *
  * <p>Immutable and safe to share. Memory grows with ranks times channels.
  */

@@ -146,7 +146,8 @@ final class PlanBuilder {
     }
 
     /**
-     * Builds a tree over all ranks. Edges between hosts come first, so that data with a long path is passed on first.
+     * Builds a tree over all ranks. Adds the edges between hosts before those inside hosts, so that data with a long
+     * path is passed on first.
      */
     private TreeOfRanks tree(DoubleBinaryTree shape, int which, int[][] choice, int distinct) {
         TreeOfRanks tree = new TreeOfRanks(byRank.length);
@@ -172,7 +173,7 @@ final class PlanBuilder {
     }
 
     /**
-     * Returns the place of the rank in a host's chain that exchanges data with a child host.
+     * Returns the place, in a host's chain, of the rank that exchanges data with a child host.
      *
      * @param child 0 or 1
      * @param ranks number of ranks of the chain; the place is less than this number

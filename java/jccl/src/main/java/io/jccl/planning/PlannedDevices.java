@@ -19,7 +19,7 @@ public final class PlannedDevices {
      * @param from the rank that sends
      * @param to the rank that receives
      * @param out the number of the device by which the path leaves the sender's host, or {@link #UNKNOWN}
-     * @param in the number of the device by which it enters the receiver's host, or {@link #UNKNOWN}
+     * @param in the number of the device by which the path enters the receiver's host, or {@link #UNKNOWN}
      */
     public record NetworkPath(int channel, int from, int to, int out, int in) {}
 

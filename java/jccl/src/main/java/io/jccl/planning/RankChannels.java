@@ -9,9 +9,9 @@ import java.util.function.IntUnaryOperator;
 /**
  * The contribution of one rank to the plan: its host, and the channels that were found on the host.
  *
- * <p>The ranks of one host normally find the same, because each of them searched the same topology. To make all ranks
- * agree in any case, the plan takes the order of the ranks in each channel from the host's lowest rank. It uses the
- * lowest bandwidths and the farthest path types that any rank of the host found.
+ * <p>The ranks of one host normally find the same channels, because each of them searched the same topology. To make
+ * all ranks agree in any case, the plan takes the order of the ranks in each channel from the host's lowest rank. It
+ * uses the lowest bandwidths and the farthest path types that any rank of the host found.
  *
  * @param rank this rank, 0 to size-1
  * @param hostId an id that differs between hosts; ranks with equal ids are on one host

@@ -62,8 +62,8 @@ public final class AwaitedRanks {
     }
 
     /**
-     * Completes a future with the ranks for which a server waits. Catches every error, because this must not break down
-     * the server's reactor.
+     * Completes a future with the ranks for which a server waits. Catches every error, because an error must not break
+     * down the server's reactor.
      */
     private static void answer(Server server, CompletableFuture<Waiting> answer) {
         try {
@@ -75,7 +75,7 @@ public final class AwaitedRanks {
 
     /**
      * Returns the ranks and processes for which the servers of this process wait now. Leaves out a server that waits
-     * for nothing or does not answer within the limit.
+     * for nothing or does not answer within {@code limitNanos}.
      */
     public static List<Waiting> now(long limitNanos) {
         long deadline = System.nanoTime() + limitNanos;

@@ -38,14 +38,15 @@ public record BootstrapOptions(
     private static final int MAX_VERSION_CHARS = 200;
 
     /**
-     * Each rank's share of the heartbeat interval in a large group. Rank 0 sends each rank one heartbeat per interval
-     * and receives one from it, so at most 2,000 per second in each direction.
+     * Each rank's share of the heartbeat interval in a large group. Per interval, rank 0 sends one heartbeat to each
+     * rank and receives one from it. With this share, rank 0 sends at most 2,000 heartbeats per second and receives as
+     * many, unless {@link #MIN_INTERVALS} shortens the interval.
      */
     private static final Duration INTERVAL_FOR_EACH_RANK = Duration.ofNanos(500_000);
 
     /**
-     * The minimum number of heartbeat intervals in a heartbeat time-out: a group's size does not lengthen the interval
-     * beyond that. Settings can make it longer.
+     * The minimum number of heartbeat intervals in a heartbeat time-out: a group's size lengthens the interval at most
+     * to the time-out divided by this number. A configured interval may be longer.
      */
     private static final int MIN_INTERVALS = 10;
 

@@ -89,7 +89,7 @@ public final class Connector {
 
     /**
      * The number of rounds in a row that may exhaust a resource of this process or host before the connector gives up.
-     * With the pauses between them they take half a second.
+     * These rounds and the pauses between them take half a second.
      */
     private static final int MAX_EXHAUSTED_ROUNDS = 6;
 

@@ -101,7 +101,7 @@ public final class FrameStream implements AutoCloseable {
      * @param who this rank, for messages
      * @param hello the first frame
      * @param atRankZero true if the server is in the process of rank 0
-     * @return the blob that the server sends when all ranks are there
+     * @return the blob that the server sends when all ranks have come
      * @throws BootstrapException if this rank is refused, or the connection breaks
      * @throws PeerFailedException if ranks left meanwhile; names them
      * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ranks

@@ -8,7 +8,7 @@ import java.net.InetAddress;
  * @param name the interface, for example {@code eth0}
  * @param address its address
  * @param rating the rating; lower is better
- * @param reason the reason for the rating; for a candidate that is not used, the reason for that
+ * @param reason the reason for the rating, or the reason why the candidate is not used
  * @param usable true if the address may be used
  */
 public record InterfaceCandidate(String name, InetAddress address, int rating, String reason, boolean usable) {

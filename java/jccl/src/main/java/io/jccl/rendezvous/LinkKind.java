@@ -121,7 +121,7 @@ enum LinkKind {
     /** Returns the kind that an interface's name suggests. */
     static LinkKind named(String name) {
         if (OF_CONTAINERS.stream().anyMatch(name::startsWith)) {
-            return CONTAINERS; // first, because tunl0 begins like the name of a VPN
+            return CONTAINERS; // checked first, because tunl0 begins like the name of a VPN but is none
         }
         return TUNNELS.stream().anyMatch(name::startsWith) ? TUNNEL : REAL;
     }

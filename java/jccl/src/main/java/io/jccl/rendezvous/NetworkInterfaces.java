@@ -39,7 +39,7 @@ public final class NetworkInterfaces {
     private static final int LOOPBACK = 400;
     private static final int SECOND_FAMILY = 10;
     private static final int PREFERENCE = 1000;
-    private static final int MAX_ADDRESSES = 16; // the native engine listens on at most this many
+    private static final int MAX_ADDRESSES = 16; // the native engine listens on at most this many addresses
 
     /** Addresses whose links were up at some time during the life of this process. */
     private static final Set<InetAddress> USED = ConcurrentHashMap.newKeySet();
@@ -92,8 +92,8 @@ public final class NetworkInterfaces {
 
     /**
      * Returns true if an address can be offered because its link is or was up. A link that is down for a moment, while
-     * a communicator is split or shrunk, is up again when other ranks retry. Without its address they would be sent to
-     * loopback, where nobody listens.
+     * a communicator is split or shrunk, is up again when other ranks retry. Without the link's address, the other
+     * ranks would be sent to loopback, where nobody listens.
      */
     static boolean isOrWasUp(InetAddress address, boolean up) {
         if (up) {

@@ -137,7 +137,7 @@ public final class RankRegistration {
     /**
      * Handles a rank's first frame.
      *
-     * @return true if all ranks are here now
+     * @return true if all ranks have now come
      */
     public boolean join(FrameLink link, Hello hello) {
         int rank = hello.rank();

@@ -23,7 +23,7 @@ final class AsyncInit {
         this.init = init;
     }
 
-    /** @param init initialises a communicator; when its thread is interrupted, ends and tells the other ranks */
+    /** @param init initialises a communicator; if its thread is interrupted, gives up and tells the other ranks */
     static CompletableFuture<Communicator> start(Supplier<Communicator> init) {
         AsyncInit starting = new AsyncInit(init);
         starting.future.whenComplete((communicator, problem) -> starting.interrupt());

@@ -30,8 +30,8 @@ interface Backend {
     long execute(OperationWork work, long timeoutNanos);
 
     /**
-     * Returns the packed choice for a collective on this kind of memory. The execution can differ from it if buffers
-     * are used in place.
+     * Returns the packed choice for a collective on this kind of memory. The execution can differ from this choice if
+     * ranks use each other's buffers in place.
      *
      * @param sameCounts true if all ranks have the same count
      * @param bytes size of the largest buffer of any rank

@@ -30,7 +30,7 @@ public final class BufferRegistration implements Registration {
     private static final Logger LOG = LoggerFactory.getLogger(BufferRegistration.class);
 
     private static final long QUIET_NANOS = 30_000_000_000L; // maximum wait for kernels of other communicators
-    private static final long FAILED_QUIET_NANOS = 2_000_000_000L; // maximum wait after a failure
+    private static final long FAILED_QUIET_NANOS = 2_000_000_000L; // maximum wait for kernels after a failure
     private static final int MAX_INFO_BYTES = 1 << 16;
 
     private final CommunicatorImpl communicator;
@@ -201,7 +201,7 @@ public final class BufferRegistration implements Registration {
                     return;
                 }
                 if (one.failed().length > 0) {
-                    throw refused(peer, new String(one.failed(), StandardCharsets.UTF_8)); // on every rank
+                    throw refused(peer, new String(one.failed(), StandardCharsets.UTF_8)); // every rank throws this
                 }
                 all.add(one);
             }

@@ -422,7 +422,7 @@ final class CallFactory implements Operations<OperationCall> {
         return all;
     }
 
-    /** Returns a group of calls that are issued as one. Either all of them or none are on the device. */
+    /** Returns a group of calls that are issued as one. Either all calls or none work on device memory. */
     OperationCall group(List<OperationCall> members) {
         long onDevice = members.stream().filter(OperationCall::isOnDevice).count();
         if (onDevice != 0 && onDevice != members.size()) {

@@ -201,7 +201,10 @@ final class Checks {
         }
     }
 
-    /** Checks that {@code small} is the block of {@code large} that begins at {@code offset}, or does not overlap. */
+    /**
+     * Checks that {@code small} is the block of {@code large} that begins at {@code offset}, or does not overlap
+     * {@code large} at all.
+     */
     static void blockOrApart(DataBuffer large, DataBuffer small, long offset, String block) {
         if (Aliasing.overlap(large, small) && !Aliasing.isSame(large.slice(offset, small.count()), small)) {
             throw overlap(block);

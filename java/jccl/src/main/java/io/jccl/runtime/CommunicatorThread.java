@@ -209,7 +209,7 @@ final class CommunicatorThread {
      */
     void finish(long deadline) {
         if (Thread.currentThread() == thread) {
-            completeFutures(); // a continuation closes the communicator
+            completeFutures(); // this thread cannot wait for itself: a continuation closes the communicator
             return;
         }
         IdleStrategy.await(this::hasEnded, deadline, FUTURE_BACK_OFF_NANOS, MAX_BACK_OFF_NANOS);

@@ -5,8 +5,8 @@ import java.util.function.BooleanSupplier;
 
 /**
  * The back-off of a waiting Java thread, which spins, then sleeps, each time twice as long as before, up to a limit.
- * The loop that waits checks its condition, which includes the communicator's failure if that ends the wait, and calls
- * {@link #idle}.
+ * The waiting loop alternately checks its condition and calls {@link #idle}. If the communicator's failure ends the
+ * wait, that condition includes the failure.
  *
  * <p>A thread whose interrupt flag is set cannot sleep. So a wait clears the flag before each sleep and calls
  * {@code onInterrupt}. {@link #close} sets the flag again, whether the wait returns or throws.
@@ -64,7 +64,7 @@ final class IdleStrategy implements AutoCloseable {
         return deadline != Deadlines.NONE && System.nanoTime() - deadline >= 0;
     }
 
-    /** Spins once, or sleeps until its time is over or another thread wakes this one. */
+    /** Spins once, or sleeps until the time of the sleep is over or another thread wakes this one. */
     void idle() {
         if (spins > 0) {
             spins--;

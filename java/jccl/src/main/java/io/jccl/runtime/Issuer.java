@@ -9,7 +9,10 @@ import io.jccl.internal.Arguments;
 import java.time.Duration;
 import java.util.function.Consumer;
 
-/** Issues the operations of a communicator: its own, those on one stream, or those with one time-out. */
+/**
+ * Issues operations of a communicator: with its own stream and time-out, or all on one given stream, or all with one
+ * given time-out.
+ */
 public final class Issuer extends CheckedOperations<Work>
         implements StreamOperations, TimedOperations, CheckedOperations.IssueRight<Work> {
 

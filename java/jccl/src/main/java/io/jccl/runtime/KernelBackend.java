@@ -39,7 +39,8 @@ final class KernelBackend implements Backend, CallHandler {
         private final long mayTake; // time-out in nanoseconds
         private final AtomicBoolean ending = new AtomicBoolean(); // set by the one thread that ends the operation
         private volatile long number; // the engine's number of the operation; 0 until it is on the stream
-        private long sequence; // sequence number of this or else of the preceding collective; published by number
+        // sequence number of this collective, or of the one before these sends and receives; published by number
+        private long sequence;
         private long executed; // the packed choice that is used; published by number
         private OperationEvents.Begun events; // null if there are none; published by number
 
@@ -195,7 +196,7 @@ final class KernelBackend implements Backend, CallHandler {
         }
     }
 
-    /** Asks the device for the state of an operation. If it has ended with success, marks it as over. */
+    /** Asks the device for the state of an operation. If the operation has ended with success, marks it as over. */
     private int query(KernelWork work) {
         if (work.isOver()) {
             return DeviceEngine.DONE;

@@ -215,8 +215,8 @@ final class OperationQueue {
 
     /**
      * Waits while another thread has the right to run, until the operation is over or this thread has executed it. The
-     * thread that runs wakes this one. It reads the number of sleepers without a fence, so it can miss a thread that is
-     * about to sleep; the limit of each sleep bounds the delay.
+     * thread that has the right to run wakes this one. That thread reads the number of sleepers without a fence, so it
+     * can miss a thread that is about to sleep; the limit of each sleep bounds the delay.
      *
      * @param mayRun true if this thread may execute the operation; otherwise the communicator's thread does
      */

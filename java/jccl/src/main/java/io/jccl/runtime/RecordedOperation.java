@@ -79,8 +79,8 @@ record RecordedOperation(
     }
 
     /**
-     * Returns the bytes of the largest buffer of any rank. If each rank has a count of its own, only the buffers of
-     * this rank count.
+     * Returns the bytes of the largest buffer of any rank; of this rank's larger buffer if each rank has a count of its
+     * own.
      *
      * @param size number of ranks of the communicator
      */

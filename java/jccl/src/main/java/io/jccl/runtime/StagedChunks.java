@@ -119,7 +119,10 @@ final class StagedChunks {
         return count(Math.max(send == null ? 0 : send.longest(), recv == null ? 0 : recv.longest()));
     }
 
-    /** Returns the number of chunks of all ranks, for collectives in which every rank knows the counts of all ranks. */
+    /**
+     * Returns the number of chunks, equal on all ranks, for collectives in which every rank knows the counts of all
+     * ranks.
+     */
     int count(long[] counts) {
         return count(Arrays.stream(counts).max().orElse(0));
     }

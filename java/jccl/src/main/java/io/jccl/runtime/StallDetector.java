@@ -105,7 +105,7 @@ final class StallDetector<T> implements Watchdog.Watched {
 
     /**
      * Returns the operation in flight, for the status server. The sequence number in the result is 0 if
-     * {@code isRunning} returns false for it.
+     * {@code isRunning} returns false for the operation.
      */
     Optional<CommunicatorView.UnderWay> underWay(LongPredicate isRunning) {
         T now = inFlight.get();

@@ -60,7 +60,9 @@ final class SystemMemory {
         return limit;
     }
 
-    /** Returns the lowest limit of a group and of its ancestors. A container may see only the topmost one. */
+    /**
+     * Returns the lowest limit of a group and of its ancestors. In a container, only the topmost group may be visible.
+     */
     private long limitUpwards(String mount, String group, String file) {
         long limit = Long.MAX_VALUE;
         for (String path = group; !path.isEmpty(); path = path.substring(0, path.lastIndexOf('/'))) {

@@ -27,12 +27,15 @@ final class VectorCall extends BufferCall {
         return counts;
     }
 
-    /** Returns 0 for an all-to-all, because no rank knows the sizes of the other ranks' buffers. */
     @Override
     public long dispatch(CallHandler handler, long timeoutNanos) {
         return handler.handle(this, timeoutNanos);
     }
 
+    /**
+     * Returns the bytes of all blocks together; 0 for an all-to-all, because no rank knows the sizes of the other
+     * ranks' buffers.
+     */
     @Override
     public long bytes(int size) {
         return isExchange() ? 0 : total(size) * type().bytes();

@@ -58,8 +58,8 @@ final class Watchdog {
     }
 
     /**
-     * Stops checking an object. Ends the thread after the last one: then no thread runs these classes, and their loader
-     * may be closed.
+     * Stops checking an object. After the last object, ends the thread: then no thread runs these classes, and their
+     * class loader may be closed.
      */
     void remove(Watched one) {
         Thread ending;
