@@ -10,12 +10,18 @@ import org.jspecify.annotations.Nullable;
 /** Exchanges byte arrays whose lengths only their senders know. */
 final class ByteArrays {
 
-    /** Size of the first broadcast, which takes about as long as a broadcast of the length alone. */
+    /**
+     * Size of the broadcast that carries the length and the first bytes. It takes about as long as one of the length
+     * alone.
+     */
     private static final int FIRST_BYTES = 1024;
 
     private ByteArrays() {}
 
-    /** See {@link Communicator#broadcastBytes}. The length and the first bytes travel together. */
+    /**
+     * See {@link Communicator#broadcastBytes}. The length and the first bytes travel in one broadcast; a second one
+     * follows only if more bytes remain.
+     */
     static byte[] broadcast(Communicator communicator, byte @Nullable [] value, int root) {
         boolean isRoot = communicator.rank() == root;
         if (isRoot) {

@@ -53,7 +53,10 @@ public final class CommunicatorConfig {
         this.settings = Map.copyOf(builder.settings);
     }
 
-    /** Returns settings in which no setting is set: every value comes from the environment or the defaults. */
+    /**
+     * Returns settings in which nothing is set: every value comes from a system property, the environment or the
+     * defaults.
+     */
     public static CommunicatorConfig defaults() {
         return DEFAULTS;
     }
@@ -155,7 +158,10 @@ public final class CommunicatorConfig {
         return builder;
     }
 
-    /** Collects settings. Those that are left out come from the environment. Not safe for use by several threads. */
+    /**
+     * Collects settings. {@link CommunicatorConfig} says where settings that are left out come from. Not safe for use
+     * by several threads.
+     */
     public static final class Builder {
 
         private String name = "";

@@ -33,7 +33,10 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     public enum Memory {
         /** Native memory of this process. */
         DIRECT,
-        /** Memory of a {@link HostBuffer}, of a view or a segment of one: the ranks of this host use it in place. */
+        /**
+         * Memory of a {@link HostBuffer}, also if a view or a segment of it was given: the ranks of this host use it in
+         * place.
+         */
         SHARED,
         /** A Java array. */
         HEAP,

@@ -7,8 +7,8 @@ package io.jccl;
  * @param reservedBytes the address space of the segment that peers write to
  * @param residentBytes the part of that segment that memory backs now
  * @param networkBytes the buffers of network connections
- * @param stagingBytes the buffers through which heap arrays are staged, and device memory if the host executes its
- *     operations
+ * @param stagingBytes the buffers through which heap arrays are staged; if the host executes operations on device
+ *     memory, also the buffers through which that memory is staged
  */
 public record MemoryUsage(long reservedBytes, long residentBytes, long networkBytes, long stagingBytes) {
 

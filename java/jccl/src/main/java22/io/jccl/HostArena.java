@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
  */
 final class HostArena implements Arena {
 
-    /** The length of a cache line: segments do not share lines, and reductions over them are faster. */
+    /** The length of a cache line. Segments that begin at a line share no line, so reductions over them are faster. */
     private static final long MIN_ALIGNMENT = 64;
 
     private static final long MIN_BLOCK_BYTES = 2L << 20; // one huge page

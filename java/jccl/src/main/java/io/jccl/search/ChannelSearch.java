@@ -56,8 +56,8 @@ public final class ChannelSearch {
     }
 
     /**
-     * Prepares a search with other options on the host of another search, from which that search has already omitted
-     * ranks.
+     * Prepares a search with other options. Takes over the host from another search, which has already omitted ranks
+     * from it.
      */
     private ChannelSearch(ChannelSearch other, SearchOptions options) {
         this.gpus = other.gpus;
@@ -78,8 +78,8 @@ public final class ChannelSearch {
     }
 
     /**
-     * Returns trees that go with rings, as many as there are rings. Chooses the best of balanced trees, split trees and
-     * chains; if they are equally good, the first of these.
+     * Returns as many trees as there are rings. Chooses the best of balanced trees, split trees and chains, in this
+     * order of preference if they are equally good.
      *
      * @param rings the result for {@link Pattern#RING}
      */

@@ -28,7 +28,7 @@ final class GivenRoutes {
     private final List<Node.Net> nets;
     private final SearchOptions.CrossNic crossNic;
 
-    /** @param patterns the patterns that are allowed here */
+    /** @param patterns the patterns that the graph may have */
     GivenRoutes(XmlElement graph, List<Pattern> patterns, ChannelSearch host, SearchOptions.CrossNic crossNic) {
         this.graph = new GraphElement(graph);
         this.host = host;
@@ -48,7 +48,9 @@ final class GivenRoutes {
                                         .toList()));
     }
 
-    /** Returns the channels of the graph. Empty if the graph has none: then they are searched, as in NCCL. */
+    /**
+     * Returns the channels of the graph. Empty if the graph has none: then the caller searches channels, as NCCL does.
+     */
     Optional<GivenChannels> channels() {
         List<XmlElement> channels = graph.element().unknown();
         if (graph.integer("nchannels", 0, MAX_CHANNELS) != channels.size()) {

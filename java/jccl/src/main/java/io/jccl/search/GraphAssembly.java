@@ -75,7 +75,9 @@ final class GraphAssembly {
         return (Node.Net) paths.topology().node(nets.get(net));
     }
 
-    /** Returns the bandwidth of a tree inside the host while it exchanges {@code each} GB/s with the network. */
+    /**
+     * Returns the bandwidth that each tree has inside the host while it exchanges {@code each} GB/s with the network.
+     */
     private double spareInside(List<Route> routes, double each) {
         Packing packing = new Packing(traffic);
         packing.reset(routes);

@@ -20,8 +20,8 @@ import java.util.Optional;
 
 /**
  * Reads the channels over GPUs from a file ({@code JCCL_GRAPH_FILE}) in NCCL's format. Graph 0 is the ring, graph 1 the
- * tree. Further graphs are ignored: JCCL uses the hardware that they are for without separate channels. Channels that
- * the file omits are searched. Immutable.
+ * tree. Further graphs are for hardware that JCCL uses without separate channels, and are ignored. Channels that the
+ * file omits are searched. Immutable.
  */
 public final class GraphFile {
 

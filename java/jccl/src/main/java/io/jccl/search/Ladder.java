@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.TreeSet;
 
 /**
- * Tries different numbers of routes until the bound is reached or the steps are spent. Tries first the small numbers,
- * and as many routes as there are network devices.
+ * Tries different numbers of routes until the bound is reached or the steps are spent. The first numbers that it tries
+ * are 1, 2 and the number of network devices (half of it for mirrored routes).
  */
 final class Ladder {
 

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Finds routes for more ranks than can be tried in all orders. It goes from each rank to the cheapest unvisited one,
- * then improves the route by moving and reversing segments while that helps. Stateless.
+ * Finds routes through so many ranks that not all orders can be tried. Begins with an order in which each rank is
+ * followed by the cheapest unvisited one. Then moves and reverses segments while that helps. Stateless.
  */
 final class LocalRoutes implements RouteFinder {
 

@@ -85,9 +85,9 @@ final class Packer {
     }
 
     /**
-     * Places the same number of routes so that they share the host more evenly, with no less bandwidth. If a network
-     * device must not carry that many channels, some routes move to other devices. Returns null if that costs bandwidth
-     * or no device is left.
+     * Places the same number of routes so that they share the host more evenly, with no less bandwidth. If the routes
+     * exceed the channel limit of a network device, some of them move to other devices. Returns null if the move costs
+     * bandwidth or no device has room.
      */
     Found spread(List<Route> routes, double total) {
         packing.reset(List.of());
@@ -148,7 +148,10 @@ final class Packer {
         }
     }
 
-    /** Returns the route, over other network devices if its own are full; null if all are full. */
+    /**
+     * Returns the route if its network devices have room. Otherwise returns its order of ranks over other devices; null
+     * if no devices have room.
+     */
     private Route overFreeDevices(Route route, double fullAt) {
         return packing.fits(route) ? route : fitting(prices(fullAt, 0), costs -> costs.enteringBest(route.order()));
     }

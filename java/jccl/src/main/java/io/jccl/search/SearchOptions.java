@@ -39,8 +39,8 @@ public record SearchOptions(
     }
 
     /**
-     * Largest number of channels of ranks on the host. More channels never paid, because each needs its own core on
-     * every rank.
+     * Largest number of channels of ranks on host memory. More channels were never faster, because each needs its own
+     * core on every rank.
      */
     private static final int MAX_HOST_CHANNELS = 4;
 
@@ -63,8 +63,8 @@ public record SearchOptions(
     private static final long STEPS = 4_000_000;
 
     /**
-     * Steps for ranks on the host. They share memory, so the first good order can hardly be improved, and all ranks
-     * wait for the search.
+     * Limit of steps for ranks on host memory. All ranks wait for the search, and they share memory, so the first good
+     * order can hardly be improved.
      */
     private static final long HOST_STEPS = 400_000;
 
@@ -97,7 +97,7 @@ public record SearchOptions(
                 : forHost(cores, topology.endpoints().size(), networks);
     }
 
-    /** Returns options with as many channels as are needed to use the links of the GPUs. */
+    /** Returns options that let the search choose as many channels as the links of the GPUs need. */
     public static SearchOptions forGpus(Topology topology, boolean networks) {
         boolean hopper = topology.nodes().stream()
                 .filter(Node.Gpu.class::isInstance)
@@ -112,7 +112,8 @@ public record SearchOptions(
     }
 
     /**
-     * Returns options for ranks on host memory, with as many channels as each rank has cores.
+     * Returns options for ranks on host memory, with as many channels as each rank has cores, but at least 1 and at
+     * most 4.
      *
      * @param cores number of cores of this host
      * @param localRanks number of ranks on this host

@@ -86,7 +86,9 @@ final class Tour {
         return take(reversed);
     }
 
-    /** Moves one to three ranks, beginning at place {@code from}, so that they follow place {@code behind}. */
+    /**
+     * Moves one to three ranks, beginning at place {@code from}, so that they follow the rank at place {@code behind}.
+     */
     private boolean move(int from, int behind) {
         for (int length = 1; length <= LONGEST_MOVE && from + length <= cycle.length; length++) {
             int end = from + length - 1;

@@ -13,8 +13,9 @@ import java.util.function.IntPredicate;
  *
  * <p>A ring loads each of its paths once. A tree is counted twice, on two copies of the resources: once with all data
  * going down, from the network and the first rank to the last, and once with all data going up. A tree that fits both
- * copies carries a reduce or a broadcast at its full bandwidth. It carries an all-reduce at half of it in both
- * directions at once. Its bandwidth is therefore bus bandwidth, as for rings.
+ * copies carries a reduce or a broadcast at its full bandwidth, in one direction. It carries an all-reduce at half of
+ * that bandwidth, because the data goes in both directions at once. The bandwidth of a tree is therefore bus bandwidth,
+ * as for rings.
  *
  * <p>A mirrored ring represents two channels: the ring, and the same ring reversed.
  */
@@ -179,7 +180,10 @@ final class Traffic {
         return pattern == Pattern.RING && nets == 0 && ranks > 1;
     }
 
-    /** Returns true if a channel may leave by another network device than the one by which it enters. */
+    /**
+     * Returns true if each ring represents two rings in opposite directions. Then a channel may leave by another
+     * network device than the one by which it enters.
+     */
     boolean mirrored() {
         return mirrored;
     }
@@ -222,16 +226,16 @@ final class Traffic {
     }
 
     /**
-     * Returns true if the second rank of a tree that begins here is on the same GPU. Then the first rank's load
-     * includes the second's.
+     * Returns true if {@code rank} shares its GPU, so that the second rank of a tree that begins with {@code rank} is
+     * on the same GPU. Then the load of the first rank includes that of the second.
      */
     boolean bringsSecond(int rank) {
         return forSeveral[rank];
     }
 
     /**
-     * Returns the load between the network and the second rank of a tree, which counts if the first rank's load does
-     * not include it; null if there is no path.
+     * Returns the load between the network and the second rank of a tree; null if there is no path. Ignore the load if
+     * {@link #bringsSecond} is true for the first rank.
      */
     Load second(int net, int rank) {
         return second[net][rank];

@@ -76,7 +76,9 @@ public final class CommunicatorStatus {
         step = Step.now(RankSnapshot.Phase.RUNNING, "");
     }
 
-    /** Notes that a call makes another communicator from the ranks of this one, until {@link #called}. */
+    /**
+     * Notes the beginning of a call that makes another communicator from the ranks of this one; see {@link #called}.
+     */
     public void calls(String text) {
         call = Step.now(RankSnapshot.Phase.RUNNING, text);
     }

@@ -39,7 +39,7 @@ public record JobIdentity(String name, Optional<Key> key, boolean guessable) {
         return of(SessionKeys.jobKey(id.secret()), false);
     }
 
-    /** Returns the job of a group. */
+    /** Returns the job to which the ranks of a group belong. */
     public static JobIdentity of(Bootstrap group) {
         return of(group.jobKey(), false);
     }

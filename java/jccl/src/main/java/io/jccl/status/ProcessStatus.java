@@ -222,7 +222,7 @@ public final class ProcessStatus implements StatusServer.Service {
             answer.accept(new Answer(List.of(own), List.of()).encode());
             return;
         }
-        // read without the lock: a thread that closes the server holds it and waits for this thread
+        // read without the lock: a thread that closes the server holds the lock and waits for this thread
         StatusServer asked = server;
         if (asked != null) {
             new Collector(asked.reactor(), request, own, visible.communicators(), all -> answer.accept(all.encode()))

@@ -42,7 +42,7 @@ public final class StatusClient implements AutoCloseable {
     public record Result(Optional<Answer> answer, Optional<Absentee.Reason> reason, String text) {}
 
     /**
-     * Asks a process. The result comes within the limit.
+     * Asks a process. The future completes within {@code limit}, without an answer if none has come by then.
      *
      * @param address a Unix socket of this user, or a TCP port
      * @param key the key to prove at a TCP port

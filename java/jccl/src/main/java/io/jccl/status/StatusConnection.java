@@ -45,7 +45,7 @@ abstract class StatusConnection implements Reactor.Handler {
 
     /** Called when the connection is established, only at the end that connects. */
     void connected() throws IOException {
-        // the accepting end does not send first
+        // nothing to do at the accepting end: the connecting end sends first
     }
 
     /** Called when the connection broke or the other end closed it; it is closed already. Called at most once. */

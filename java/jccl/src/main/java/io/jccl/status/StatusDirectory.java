@@ -166,7 +166,7 @@ public final class StatusDirectory {
         } catch (ConnectException e) {
             return true;
         } catch (IOException e) {
-            return false; // not known
+            return false; // it is not known whether a process listens
         }
     }
 

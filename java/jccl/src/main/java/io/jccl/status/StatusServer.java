@@ -134,7 +134,10 @@ final class StatusServer implements Closeable {
             }
         }
 
-        /** Drops the oldest connection if there are too many. Unauthenticated peers never cost others a connection. */
+        /**
+         * If there are too many connections of unauthenticated peers, drops the oldest of these. Otherwise, if there
+         * are too many connections in all, drops the oldest of all.
+         */
         private void makeRoom() {
             List<Connection> unauthenticated =
                     open.stream().filter(one -> !one.isTrusted()).toList();

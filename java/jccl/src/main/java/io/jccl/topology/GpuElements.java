@@ -46,7 +46,7 @@ final class GpuElements {
         return element.withChildren(children);
     }
 
-    /** Returns one element per rank. Only the first has the links; they count for all of them. */
+    /** Returns one element per rank. Only the first element lists the GPU's links, which all its ranks use. */
     private static List<XmlElement> ofRanks(XmlElement gpu, List<Integer> ranks) {
         List<XmlElement> elements = new ArrayList<>();
         for (int rank : ranks) {

@@ -112,8 +112,8 @@ public final class GraphBuilder {
     }
 
     /**
-     * Adds the devices below a bridge, or below a part of it. If one chip shows up as several switches, the parts are
-     * merged into the bridge at their head.
+     * Adds the devices below a bridge, or below {@code part}, a switch of the same chip. If one chip shows up as
+     * several switches, the parts are merged into the bridge at their head.
      */
     private void addBehind(XmlElement bridge, XmlElement part, String name, String cpu) {
         for (XmlElement child : part.children()) {

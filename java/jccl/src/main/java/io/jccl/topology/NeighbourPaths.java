@@ -3,8 +3,8 @@ package io.jccl.topology;
 import java.util.List;
 
 /**
- * Adds paths that consist of an NVLink to a neighbouring GPU and a link of that neighbour. They lead to a GPU that has
- * no NVLink to the first, or to a CPU that the first reaches only through other nodes.
+ * Adds paths from a GPU that consist of an NVLink to a neighbouring GPU and a link of that neighbour. They lead to a
+ * GPU without an NVLink to the starting GPU, or to a CPU that the starting GPU reaches only through other nodes.
  */
 final class NeighbourPaths {
 

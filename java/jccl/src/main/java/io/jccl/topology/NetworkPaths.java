@@ -88,7 +88,9 @@ final class NetworkPaths {
         return spared;
     }
 
-    /** Returns true if a GPU is near enough to a card, and connected to another GPU by NVLink. */
+    /**
+     * Returns true if the GPU {@code relay} is near enough to the card and connected to the GPU {@code gpu} by NVLink.
+     */
     private boolean mayRelay(int relay, int gpu, int net) {
         PathType farthest = policy.networkNeighboursOverChipLink() ? PathType.P2C : PathType.PXB;
         return paths.get(relay, net).type().compareTo(farthest) <= 0
@@ -97,7 +99,7 @@ final class NetworkPaths {
 
     /**
      * Changes the type of a path over a CPU's chip-to-chip link to P2C. Used only for the cards that the GPU reaches
-     * best; other cards are better reached through the GPU next to them.
+     * best; any other card is better reached through the GPU next to that card.
      */
     private void retypeChipLink(int gpu, int cpu, int net) {
         if (cpu >= 0

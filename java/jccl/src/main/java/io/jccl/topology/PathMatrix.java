@@ -77,7 +77,8 @@ final class PathMatrix {
     }
 
     /**
-     * Changes a path so that it leads through the memory of a CPU; leaves it unchanged if the CPU cannot be reached.
+     * Changes a path so that it leads through the memory of a CPU; leaves it unchanged if there is no path to or from
+     * that CPU.
      */
     void divert(int from, int cpu, int to) {
         if (get(from, cpu).exists() && get(cpu, to).exists()) {

@@ -16,7 +16,8 @@ final class UnknownNames {
     private UnknownNames() {}
 
     /**
-     * Logs one warning that lists all such names, unless there are none or this process has logged the warning before.
+     * Logs one warning that lists the unknown names, unless there are none or this process has logged the warning
+     * before.
      *
      * @param source the name of the description in the warning
      */

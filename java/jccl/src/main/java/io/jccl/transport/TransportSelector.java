@@ -44,7 +44,7 @@ public final class TransportSelector {
      * @param self this rank
      * @param forced the only transport that may be used, if a setting requires one
      * @param disabled the transports that cannot be used, and why
-     * @param unmentioned transports that are not expected here: their failure to reach a peer is not given as a reason
+     * @param unmentioned transports that are left out of the reasons for a choice if they cannot reach a peer
      * @param probe tries a transport
      */
     public TransportSelector(
@@ -234,7 +234,8 @@ public final class TransportSelector {
 
     /**
      * Returns the reason why all ranks use sockets, as text: either two ranks cannot use a faster network, or pairs of
-     * ranks need different networks. Reads runs instead of pairs because there may be many ranks.
+     * ranks need different networks. Empty if all pairs that need a network have chosen the same one. Reads runs
+     * instead of pairs because there may be many ranks.
      */
     private static Optional<String> obstacleToFaster(List<List<Run>> all) {
         TransportKind fastest = TransportKind.SOCKET;

@@ -14,6 +14,7 @@ import java.lang.annotation.Native;
  * |      chunk bytes       |   0    | flags  |channels|proto|algo |
  * +------------------------+--------+--------+--------+-----+-----+
  * flags: bit 0 = try zero copy first, and use the rest of the choice if not all buffers are shared
+ *        bit 1 = set by native code in the choice that it returns: the buffers were used in place
  *        bit 2 = a two-shot direct all-reduce
  *        bit 3 = a direct operation by hosts
  * </pre>

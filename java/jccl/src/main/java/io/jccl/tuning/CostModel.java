@@ -22,10 +22,10 @@ import java.util.Optional;
  * </pre>
  *
  * <p>Ranks that outnumber cores are time-sliced: a hop waits until all ranks of a core have run, and in one time slice
- * a rank handles as many steps as there are slots. The time per byte grows with the ratio of ranks to cores. This time
- * grows further if every rank sends everything to all others, because fewer caches have to hold all those chunks. The
- * time per byte is lower if one rank sends everything. Between hosts, the slowest of the local link, the network link
- * and the network's bandwidth determines the time per byte.
+ * a rank handles as many steps as there are slots. The time per byte grows with the ratio of ranks to cores. In most
+ * direct operations this time grows further, because the caches of a few cores must hold the chunks of all ranks. The
+ * time per byte is lower in a direct broadcast or reduce, where one rank sends or receives everything. Between hosts,
+ * the slowest of the local link, the network link and the network's bandwidth determines the time per byte.
  */
 public final class CostModel implements TimeModel {
 
@@ -149,14 +149,14 @@ public final class CostModel implements TimeModel {
         return isRootedDirect(collective, algorithm) && !oversubscribed();
     }
 
-    /** Returns true if one rank directly sends to, or receives from, all others. */
+    /** Returns true for a direct broadcast or reduce: one rank sends to all others, or receives from all others. */
     private static boolean isRootedDirect(Collective collective, Algorithm algorithm) {
         return algorithm == Algorithm.DIRECT && OperationCost.isRooted(collective);
     }
 
     /**
-     * Returns the time in ns that a reducing network needs. Every byte passes it once. Meanwhile the leaders work for
-     * their hosts.
+     * Returns the time in ns that a reducing network needs; every byte passes the network once. The leaders work for
+     * the ranks of their hosts during the same time.
      */
     private double collNetNanos(Protocol protocol, long bytes, int channels) {
         CollNetTraits traits = collNet.orElseThrow();
@@ -174,7 +174,7 @@ public final class CostModel implements TimeModel {
         return micros(collective, choice.algorithm(), choice.protocol(), bytes, choice.channels(), choice.chunkBytes());
     }
 
-    /** Returns the largest useful step: it keeps the slots in the cache and fits into a slot. */
+    /** Returns the largest useful step in bytes: it fits into a slot, and the slots in use stay in the cache. */
     int largestChunk(Protocol protocol) {
         General largest = oversubscribed()
                 ? General.OVERSUBSCRIBED_CHUNK_BYTES
@@ -202,10 +202,11 @@ public final class CostModel implements TimeModel {
     }
 
     /**
-     * Returns false for the direct algorithm beyond some size, at which it would stage too much data to all peers at
-     * once. The lower limit of oversubscribed ranks does not apply to collectives with a root, for which a ring stages
-     * as much. Also excludes the ring between two ranks in favour of the direct algorithm, unless the collective is an
-     * all-reduce: in all other collectives, both algorithms move the same data in the same parts.
+     * Returns false for the direct algorithm above a size limit, because it would stage too much data to all peers at
+     * once. The limit is lower if ranks outnumber cores, except for a broadcast or reduce, for which a ring stages as
+     * much. Exchanges in pairs have no limit. Between two ranks, returns false for the ring at each size at which the
+     * direct algorithm may be used, except for an all-reduce: in all other collectives, both algorithms move the same
+     * data in the same parts.
      */
     @Override
     public boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
@@ -222,8 +223,8 @@ public final class CostModel implements TimeModel {
     }
 
     /**
-     * Returns the factor by which the limit of the direct algorithm is higher than for an all-reduce. In the
-     * collectives with a higher limit, all ranks together stage as much as each rank does in an all-reduce.
+     * Returns the factor by which the size limit of the direct algorithm is higher than for an all-reduce. In an
+     * all-gather or a reduce-scatter, all ranks together stage as much as each rank does in an all-reduce.
      */
     private int sharers(Collective collective) {
         return switch (collective) {
@@ -300,9 +301,10 @@ public final class CostModel implements TimeModel {
 
     /**
      * Returns the factor by which a byte of the busiest rank takes longer than in an all-reduce with a core for each
-     * rank. If all ranks forward data and outnumber the cores, they share the cores. If all ranks also send all their
-     * data to all others, the caches are too small. If one rank sends or receives everything, the others do half of the
-     * work: in parallel, or one after the other if there are few cores.
+     * rank. In a direct broadcast or reduce, the factor is 0.5: the root does half of the work, and the other ranks do
+     * their half in parallel; on a single core, the factor is 1. In all other operations, ranks that outnumber the
+     * cores share them. In a direct operation, the caches are then too small in addition, unless it is an all-gather, a
+     * reduce-scatter or a two-shot all-reduce.
      */
     private double oversubscription(Collective collective, Algorithm algorithm, long bytes) {
         if (isRootedDirect(collective, algorithm)) {

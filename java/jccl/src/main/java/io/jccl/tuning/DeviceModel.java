@@ -42,7 +42,7 @@ public final class DeviceModel implements TimeModel {
     private final int channelCount;
     private final double inPlaceGBps; // ranks that share a device share its memory
     private final boolean inPlace;
-    private final int chunkBytes; // of choices in place: any valid value, as these move no chunks
+    private final int chunkBytes; // in choices for operations in place, which move no chunks: any valid value
     private final Set<Protocol> protocols;
 
     /**

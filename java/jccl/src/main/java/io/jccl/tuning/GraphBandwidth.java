@@ -17,23 +17,26 @@ import java.util.Optional;
 final class GraphBandwidth {
 
     /**
-     * Share of a ring's bandwidth with LL if data is reduced or leaves the host: half is lost to flags, and half of the
-     * rest to this work.
+     * Share of a ring's bandwidth with LL: half is lost to flags, and half of the rest to reducing or to the network.
+     * Applies to every operation between hosts; on one host, only to an all-reduce, a reduce and a barrier.
      */
     private static final double RING_LL = 1.0 / 4;
 
     private static final double RING_LL_COPYING_LOCALLY = 1.0 / 3;
-    /** Share with LL128: 120 of 128 bytes, less the cost of shuffling; the share is lower if each host has one rank. */
+    /**
+     * Share of a ring's bandwidth with LL128: 120 of 128 bytes, less the cost of shuffling. Lower if each host has one
+     * rank.
+     */
     private static final double RING_LL128 = 0.92;
 
     private static final double RING_LL128_ONE_RANK_PER_HOST = 0.7;
-    /** Share of a tree's bandwidth that remains, because ranks that receive from several others are slower. */
+    /** Share of the links' bandwidth that trees reach: ranks that receive from several others are slower. */
     private static final double TREE = 0.92;
 
     private static final double TREE_LL = 1 / 3.8;
     private static final double TREE_LL128 = 120.0 / 128;
     private static final double TREE_LL128_ONE_HOST = 7.0 / 9;
-    /** Share that is left if one rank of a host sends and receives everything that crosses the network. */
+    /** Share of a tree's bandwidth that is left if one rank of a host carries all traffic with the network. */
     private static final double TREE_AT_ONE_RANK = 0.85;
     /** Number of times that a tree carries each byte: up and down. */
     private static final double TREE_TRIPS = 2;

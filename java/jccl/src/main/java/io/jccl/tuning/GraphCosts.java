@@ -98,7 +98,8 @@ final class GraphCosts {
     private static final double[] LL_LOCAL_GBPS = {39.0, 87.7, 141.0, 282.0};
 
     /**
-     * Bandwidth of LL between 2 hosts and between more, with processors of Intel and others, which compare the flags.
+     * Bandwidth of LL with processors of Intel and others, between 2 hosts and between more. The processors compare the
+     * flags.
      */
     private static final double[] LL_INTEL_GBPS = {39.0, 20.4};
 
@@ -136,15 +137,15 @@ final class GraphCosts {
 
     private static final double SMALLEST_FILLING_BYTES = 64;
 
-    /** Time of the launch, of two barriers of all ranks and of the switch. */
+    /** Fixed time of an operation that the switch reduces: the launch, two barriers of all ranks, and the switch. */
     static final double SWITCH_US = 25;
 
     /** Share of a link's bandwidth that is left when the switch reduces, by generation. */
     private static final double[] SWITCH_EFFICIENCY = {0, 0, 0.85, 0.74};
 
     /**
-     * Factor by which hops of a SIMPLE ring over hosts take longer once its shards fill a line: below compute
-     * capability 8.0, and from 8.0 on.
+     * Factor by which the hops of a SIMPLE ring over several hosts take longer if a shard has 64 bytes or more: below
+     * compute capability 8.0, and from 8.0 on.
      */
     private static final double[] RING_PLATEAU = {1.9, 1.4};
 

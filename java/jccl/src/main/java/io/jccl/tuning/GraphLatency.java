@@ -74,7 +74,10 @@ final class GraphLatency {
                         + net * GraphCosts.hopMicros(Medium.NET, Algorithm.TREE, protocol));
     }
 
-    /** Returns the time of one hop, and of passing data to the network for each rank on other hosts. */
+    /**
+     * Returns the time of one hop. Between hosts, adds the time of passing data to the network for each further peer on
+     * other hosts.
+     */
     private double directHops(Collective collective, Protocol protocol) {
         if (shape.oneHost()) {
             return GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol);

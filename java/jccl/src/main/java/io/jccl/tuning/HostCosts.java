@@ -47,9 +47,9 @@ public final class HostCosts {
         STEP_US("step_us"),
         /** Additional time of a hop for each rank on a core, if ranks are time-sliced. */
         OVERSUBSCRIBED_HOP_US("oversubscribed_hop_us"),
-        /** Factor of the time per byte of a direct operation if ranks are time-sliced. */
+        /** Factor of the time per byte of most direct operations if ranks are time-sliced. */
         OVERSUBSCRIBED_DIRECT_FACTOR("oversubscribed_direct_factor"),
-        /** Largest step in bytes. */
+        /** Largest step in bytes on one host if each rank has a core. */
         CHUNK_BYTES("chunk_bytes"),
         /** Largest step in bytes if ranks are time-sliced. */
         OVERSUBSCRIBED_CHUNK_BYTES("oversubscribed_chunk_bytes"),
@@ -59,9 +59,12 @@ public final class HostCosts {
         ZERO_COPY_MIN_BYTES("zero_copy_min_bytes"),
         /** Largest size of data that is staged to all peers at once. */
         DIRECT_MAX_BYTES("direct_max_bytes"),
-        /** Largest size of data that is staged to all peers at once if ranks are time-sliced. */
+        /**
+         * Largest size of data that is staged to all peers at once if ranks are time-sliced; not for a broadcast or
+         * reduce.
+         */
         OVERSUBSCRIBED_DIRECT_MAX_BYTES("oversubscribed_direct_max_bytes"),
-        /** Largest size of direct operations between two ranks over a network; these send zero-copy. */
+        /** Largest size of a direct all-reduce between two ranks over a network, which sends zero-copy. */
         ZERO_COPY_SEND_DIRECT_MAX_BYTES("zero_copy_send_direct_max_bytes");
 
         private final String key;

@@ -142,7 +142,7 @@ public record OperationCost(double localHops, double netHops, double steps, doub
 
     /**
      * Returns the cost of an operation through leaders: each chunk travels to the leader, between leaders, and from the
-     * leader to its host's ranks. An operation with a root has one local hop less.
+     * leader to its host's ranks. A broadcast or reduce has one local hop instead of two.
      */
     private static OperationCost byHosts(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
         boolean rooted = isRooted(collective);

@@ -143,12 +143,18 @@ public final class Selection<E extends Enum<E>> {
         return everything || left.isEmpty() ? EnumSet.allOf(value.getDeclaringClass()) : left;
     }
 
-    /** Returns true if the setting restricts this collective by name, so that the restriction must hold or fail. */
+    /**
+     * Returns true if the setting restricts this collective by name. If no candidate fits the restriction, the setting
+     * is then a mistake.
+     */
     public boolean names(Collective collective) {
         return named.containsKey(collective);
     }
 
-    /** Returns true if the setting has NCCL's name; then a restriction that no candidate fits may be ignored. */
+    /**
+     * Returns true if the setting has NCCL's name. A restriction that no candidate fits is then ignored instead of
+     * refused.
+     */
     public boolean isOfNccl() {
         return setting.startsWith("NCCL_");
     }

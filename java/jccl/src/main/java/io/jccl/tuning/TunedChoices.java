@@ -240,7 +240,7 @@ public final class TunedChoices {
      * Returns the choice that an entry of another rank's table stands for; empty if this communicator has no such
      * choice.
      *
-     * @param packed the entry: its algorithm, protocol, channels, chunk size and zero-copy flag are used
+     * @param packed the entry; a returned choice has the same packed form
      */
     static Optional<Choice> rebuild(ChoiceTable table, Collective collective, long bytes, long packed) {
         for (Candidate candidate : table.candidates(collective)) {

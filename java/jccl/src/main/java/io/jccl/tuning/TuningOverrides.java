@@ -15,9 +15,9 @@ import java.util.Objects;
  * @param protocols the protocols that may be used ({@code JCCL_PROTO})
  * @param minChannels smallest number of channels, 0 for no bound; the plan's number is the upper limit
  * @param maxChannels largest number of channels, 0 for no bound
- * @param chunkBytes the size of a step, 0 to choose it
+ * @param chunkBytes the size of a step in bytes, 0 if the cost model chooses it
  * @param ll128 when LL128 may be used between GPUs ({@code JCCL_LL128})
- * @param threads number of threads of each channel between GPUs, 0 to choose it ({@code JCCL_NTHREADS})
+ * @param threads number of threads of each channel between GPUs, 0 if the cost model chooses it ({@code JCCL_NTHREADS})
  * @param thresholds the sizes at which a further channel is used between GPUs ({@code JCCL_THREAD_THRESHOLDS})
  * @param nvls whether switches may reduce ({@code JCCL_NVLS_ENABLE})
  */
@@ -134,9 +134,7 @@ public record TuningOverrides(
                 false);
     }
 
-    /**
-     * Returns these overrides for networks that do not reduce: {@code JCCL_ALGO=collnetdirect} restricts nothing then.
-     */
+    /** Returns these overrides for networks that do not reduce: {@code JCCL_ALGO=collnet} restricts nothing then. */
     public TuningOverrides withoutCollNet() {
         return with(algorithms.without(Algorithm.COLLNET_DIRECT).without(Algorithm.COLLNET_CHAIN));
     }

@@ -23,7 +23,10 @@ public enum FrameType {
     GIVE_UP,
     /** {@code <} cause, ranks to blame, text: initialisation failed. */
     FAILED,
-    /** {@code <} blob: all ranks are here. At the coordinator, the blob contains the addresses of the relay above. */
+    /**
+     * {@code <} blob: all ranks have registered. At the coordinator, the blob contains the addresses of the relay
+     * above.
+     */
     WELCOME,
     /** {@code >} number of a gather, blob: this rank's part of the gather. */
     GATHER,
@@ -41,7 +44,10 @@ public enum FrameType {
     GATHER_MISSING,
     /** {@code >} receiver, tag, blob; {@code <} sender, tag, blob. */
     MESSAGE,
-    /** {@code >} position; {@code <} number of the last gather if ranks pass on its answer, else 0. */
+    /**
+     * {@code >} position: the operations that this rank has entered last, and their fingerprints. {@code <} number of
+     * the last gather if ranks pass on its answer, else 0.
+     */
     HEARTBEAT,
     /**
      * {@code >} position: this rank leaves in good order. At the rendezvous server the body is empty, and the frame

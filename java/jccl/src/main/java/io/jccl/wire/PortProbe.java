@@ -31,8 +31,8 @@ public final class PortProbe {
     }
 
     /**
-     * Returns true if a rank has ended: among the addresses that lead to its host, the best refuses and no other
-     * answers.
+     * Returns true if a rank has ended: the best of the addresses that lead to its host refuses, and no address
+     * answers. Returns false if the time for all probes is over before every address was tried.
      *
      * @param addresses the addresses of the rank's reserved port, best first
      * @throws InterruptedCommunicationException if this thread is interrupted
