@@ -23,7 +23,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Compares the classes that applications can see, member by member, with {@code public-api.txt}. An intended change of
- * the API updates that file in the same commit: {@code mvn test -Dtest=PublicApiTest -Djccl.update=true} writes it.
+ * the API updates that file in the same commit: {@code mvn test -Dtest=PublicApiTest -Djccl.update=true} writes the
+ * file.
  */
 class PublicApiTest {
 

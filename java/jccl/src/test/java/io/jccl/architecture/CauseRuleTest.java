@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Checks that messages quote another exception by {@code Causes.describe}: many exceptions of Java have no message, or
- * only a name or a path. Only exceptions of this library always have a sentence as their message.
+ * only a name or a path. Exceptions of this library, and a few others, always have a sentence as their message.
  */
 class CauseRuleTest {
 
@@ -25,8 +25,8 @@ class CauseRuleTest {
     private static final Pattern USE_OF_RETURNED = Pattern.compile("\\)\\.getMessage\\(\\)|::getMessage");
 
     /**
-     * Files that may call {@code getMessage}: they search the text, copy an exception, must not allocate, or are in a
-     * module that cannot use {@code Causes}.
+     * Files that may call {@code getMessage}: they search the message, copy an exception, must not allocate, or are in
+     * a module that cannot use {@code Causes}.
      */
     private static final Set<String> READERS = Set.of(
             "CallerFuture.java",
@@ -46,7 +46,7 @@ class CauseRuleTest {
     private static final Set<String> RETURNED =
             Set.of("CommunicatorImpl.java", "LiveView.java", "LogThread.java", "ProcessAffinity.java");
 
-    /** Exceptions of other libraries whose message is always a sentence. */
+    /** Types of exceptions, of other libraries, that always have a sentence as their message. */
     private static final Set<String> SPEAKING = Set.of("ParameterException", "CommandLine.ParameterException");
 
     @Test
@@ -83,8 +83,8 @@ class CauseRuleTest {
     }
 
     /**
-     * Returns the type with which a name is declared in the nearest line at or above {@code from}: in a catch clause,
-     * as a parameter or as a variable.
+     * Returns the declared type of a name. The declaration is that of a catch clause, parameter or variable in the
+     * nearest line at or above {@code from}.
      */
     private static String typeOf(String name, List<String> lines, int from) {
         Pattern declared = Pattern.compile(

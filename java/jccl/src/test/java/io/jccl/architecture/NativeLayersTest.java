@@ -69,7 +69,7 @@ class NativeLayersTest {
         assertThat(violations).isEmpty();
     }
 
-    /** Only base/thread.h catches the exceptions of a thread's body, which would end the process otherwise. */
+    /** An exception that leaves a thread's body ends the process. Only base/thread.h catches such exceptions. */
     @Test
     void threadsAreStartedInOnePlace() throws IOException {
         List<String> violations = new ArrayList<>();

@@ -165,7 +165,7 @@ public final class ChaosMain {
     private static Path jar(Path classes, Path jar) throws IOException {
         try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
                 Stream<Path> files = Files.walk(classes)) {
-            out.setLevel(Deflater.NO_COMPRESSION); // compressing takes longer than reading the jar once
+            out.setLevel(Deflater.NO_COMPRESSION); // the jar is read only once, so compression would not pay
             Queue<Path> all = files.filter(Files::isRegularFile).collect(Collectors.toCollection(ArrayDeque::new));
             for (Path file : all) {
                 out.putNextEntry(new ZipEntry(classes.relativize(file).toString()));

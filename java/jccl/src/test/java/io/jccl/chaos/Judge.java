@@ -81,7 +81,7 @@ final class Judge {
             double seconds = log.secondsUntil(rank, "failed ");
             latest = Double.isNaN(latest) ? seconds : Double.isNaN(seconds) ? latest : Math.max(latest, seconds);
         }
-        // If a process ends before it has connected to the others, they see only silence.
+        // If a process ends before it has connected to the others, the others see only silence.
         boolean isSeen = round.fault().effect() == Fault.Effect.ENDS
                 && round.phase() != Phase.INIT
                 && !round.victims().contains(round.size());
@@ -128,7 +128,7 @@ final class Judge {
             if (!round.victims().containsAll(ranks(failed.group(3))) && !blames) {
                 wrong.add("rank " + rank + " names ranks that are no victims: " + report.text());
             }
-            // The next report names the cause.
+            // In the first case the rank's next report names the cause.
             boolean refersToAnother = failed.group(4).contains("its exception says why")
                     || failed.group(4).contains("aborted the communicator"); // the previous report names the cause
             if (failed.group(3).isEmpty() && !refersToAnother && !namesAVictim(round, failed.group(4))) {
@@ -139,8 +139,8 @@ final class Judge {
     }
 
     /**
-     * Returns true if a text names a victim: by its number, or as the process of the rendezvous server, which is rank
-     * 0's.
+     * Returns true if a text names a victim: by its number, or, if the victim is rank 0, as the process that created
+     * the id.
      */
     private static boolean namesAVictim(Round round, String text) {
         return round.victims().contains(round.size()) // a process that joins: it has no number that others could name
@@ -178,8 +178,8 @@ final class Judge {
     }
 
     /**
-     * Returns the number of ranks outside of a group that may have lived when the group continued. Ranks that were
-     * killed, or that had given up and closed everything, do not count.
+     * Returns how many ranks outside of a group may have lived when the group continued. Ranks that were killed, or
+     * that had given up and closed everything, do not count.
      */
     private static int othersThatMayLive(RoundLog log, TreeSet<Integer> group) {
         double wentOn = log.secondsUntil(group.first(), "on ");
@@ -196,9 +196,10 @@ final class Judge {
 
     /**
      * Describes remaining ranks that could have continued and did not. Remaining ranks can continue if the communicator
-     * has failed on all of them, and if they are a majority or the other ranks have ended. There are two exceptions. If
-     * a fault may or may not fail its victim, the living victim joins the next communicator and may make that one fail,
-     * too. A late victim may meet the others while they shrink, and exclude different ranks.
+     * has failed on all of them, and if they are a majority or the other ranks have ended. There are two exceptions.
+     * First, after a fault with the effect MAY_FAIL the victim may live, join the next communicator and make that one
+     * fail, too. Second, a late victim may call shrink at the same time as the others but exclude other ranks than they
+     * do.
      */
     private static List<String> wrongEnds(RoundLog log, Map<Integer, RankRound.End> left) {
         Round round = log.round();

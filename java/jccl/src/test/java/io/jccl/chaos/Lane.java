@@ -193,7 +193,9 @@ final class Lane implements AutoCloseable {
         }
     }
 
-    /** Returns the limit of this process, which its workers inherit. Java raises its own limit to the maximum. */
+    /**
+     * Returns this process's limit of open files, which its workers inherit. The JVM has raised it to the hard limit.
+     */
     private static String maxDescriptors() throws IOException {
         for (String line : Files.readAllLines(Path.of("/proc/self/limits"))) {
             if (line.startsWith(OPEN_FILES)) {

@@ -102,7 +102,7 @@ final class RankRound {
             operate(comm, FEW_CASES);
             phase = Phase.SHRINK;
             enter(phase);
-            boolean mayLeaveOneOut = round.phase() != Phase.SHRINK; // the rank left out would see another failure
+            boolean mayLeaveOneOut = round.phase() != Phase.SHRINK; // the rank left out would fail differently
             int without = mayLeaveOneOut && (round.seed() / 11 & 1) == 0 ? round.size() - 1 : -1;
             if (rank != without) {
                 ranks = allRanks().stream().filter(one -> one != without).toList();
@@ -126,7 +126,7 @@ final class RankRound {
     }
 
     /**
-     * A rank that failed by itself leaves. Other ranks continue without the ranks that the communicator's failure
+     * Leaves if this rank failed by itself. Otherwise continues without the ranks that the communicator's failure
      * names.
      */
     private End afterFailure(Communicator comm, Phase phase, JcclException failure, List<Integer> ranks)

@@ -112,8 +112,8 @@ record Round(
 
     /** Returns the configuration of a rank. */
     CommunicatorConfig config(int rank, int slowness) {
-        // A network connection waits for three quarters of the heartbeat time-out, while TCP retries at growing
-        // intervals.
+        // A network connection fails after three quarters of the heartbeat time-out. TCP retries at growing intervals,
+        // so connections need a longer heartbeat time-out to survive a brief partition.
         int patient = fault == Fault.PARTITION_BRIEFLY ? 3 : 1;
         CommunicatorConfig.Builder config = CommunicatorConfig.builder()
                 .timeout(TIMEOUT.multipliedBy(slowness))

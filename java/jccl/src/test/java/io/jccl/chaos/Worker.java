@@ -158,7 +158,7 @@ final class Worker {
                     to.write(bytes);
                 }
             } catch (IOException e) {
-                continue; // no space, or the limit of the process
+                continue; // no space is left, or the process's file size limit is reached
             }
         }
     }

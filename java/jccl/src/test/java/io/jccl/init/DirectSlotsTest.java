@@ -96,7 +96,8 @@ class DirectSlotsTest {
     }
 
     /**
-     * Returns the slots for two channels with each rank of the other host, except connections that have slots already.
+     * Returns the slots for two channels with each rank of the other host, without connections to which {@code planned}
+     * gives slots.
      */
     private static List<Use> others(Plan plan, int rank, Devices devices, List<Use> planned, int max) {
         return DirectSlots.others(

@@ -78,7 +78,9 @@ class EngineSettingsTest {
                 .isEmpty();
     }
 
-    /** The connection's error says more than the coordinator's agreed failure, so it must come first. */
+    /**
+     * A silent connection must fail before the coordinator reports its rank, because the connection's error says more.
+     */
     @ParameterizedTest
     @CsvSource({"8s, 6000", "2s, 1500", "1h, 2700000"})
     void aSilentConnectionIsGivenUpBeforeItsRank(String heartbeatTimeout, long millis) {

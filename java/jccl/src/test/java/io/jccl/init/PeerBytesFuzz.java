@@ -51,7 +51,7 @@ public final class PeerBytesFuzz {
                 default -> PeerDevice.read(new WireReader(body));
             }
         } catch (BootstrapException | TransportException e) {
-            if (!e.getMessage().contains("1")) { // the rank's number
+            if (!e.getMessage().contains("1")) { // the number of the sending rank
                 throw new IllegalStateException("does not name the rank that sent it", e);
             }
         } catch (WireException e) {

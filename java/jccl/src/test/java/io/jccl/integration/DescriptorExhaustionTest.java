@@ -52,8 +52,8 @@ class DescriptorExhaustionTest {
     }
 
     /**
-     * Uses up all descriptors, then calls functions that need one. Calls each function once before, because loading its
-     * code needs descriptors, too.
+     * Calls each function that needs a descriptor once, because loading its code needs descriptors, too. Then uses up
+     * all descriptors and calls the functions again.
      */
     public static void main(String[] arguments) throws IOException {
         attempt("LOADS", () -> HostBuffer.allocate(4096).close());

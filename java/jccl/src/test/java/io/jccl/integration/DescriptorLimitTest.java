@@ -67,9 +67,8 @@ class DescriptorLimitTest {
     }
 
     /**
-     * With JDK 17, the first open that fails is, in the order of the first six limits: the host's identity, rank 0's
-     * connection to itself, the coordinator's accept, the native engine, a segment of shared memory, a listener of the
-     * engine.
+     * With JDK 17, the first six limits make these opens fail, in this order: the host's identity, rank 0's connection
+     * to itself, the coordinator's accept, the native engine, a segment of shared memory, a listener of the engine.
      */
     @ParameterizedTest
     @CsvSource({"24, shm", "26, shm", "28, shm", "30, shm", "32, shm", "31, socket", "64, socket"})

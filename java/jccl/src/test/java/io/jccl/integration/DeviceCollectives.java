@@ -226,7 +226,7 @@ final class DeviceCollectives {
 
         send.put(sent);
         recv.put(before);
-        send.get(0); // waits, since the operation runs on another stream than the copy
+        send.get(0); // waits for the copy, because the operation runs on another stream
         if (one.kind() == Collective.SEND_RECV) {
             recv.get(0);
         }

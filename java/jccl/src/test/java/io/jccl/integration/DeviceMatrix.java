@@ -142,7 +142,7 @@ final class DeviceMatrix {
 
         void fill() {
             send.put(sent);
-            send.get(0); // waits, since the operation runs on another stream
+            send.get(0); // waits for the copy, because the operation runs on another stream
             recv.put(before);
         }
 

@@ -86,9 +86,9 @@ final class DeviceMemory implements AutoCloseable {
     }
 
     /**
-     * Returns bytes after all work on the stream. Waits for the stream before it starts the copy. A copy to pageable
-     * memory that waits for its stream blocks the copies of other threads, including those of ranks for which the
-     * stream waits.
+     * Returns bytes after all work on the stream. Waits for the stream before it enqueues the copy: a copy to pageable
+     * memory that has to wait for its stream blocks the copies of other threads. The stream may be waiting for ranks on
+     * exactly those threads.
      */
     byte[] get(int length) {
         NativeDevice.awaitStream(device, stream);

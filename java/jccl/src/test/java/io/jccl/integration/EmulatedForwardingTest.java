@@ -89,7 +89,7 @@ class EmulatedForwardingTest {
                 ranks.run(comm -> DeviceCollectives.compareAll(comm, comm.rank() % 2, 7, type -> !type.isFloating()));
             }
             assertThat(of(log, THROUGH)).hasSize(pxn ? 2 : 0);
-            // Forwarders log their bytes when they end, after the other ranks of this process have closed.
+            // A forwarder logs its bytes when it ends, which is after the other ranks of this process have closed.
             long deadline = System.nanoTime() + LIMIT.toNanos();
             while (pxn && of(log, FORWARDED).size() < 2 && System.nanoTime() - deadline < 0) {
                 LockSupport.parkNanos(10_000_000);

@@ -71,7 +71,7 @@ class EmulatedStagingTest {
 
     /**
      * Proxies keep lines of LL128 whole, but a GPU's link to its host may split them. Ranks therefore use LL128 only if
-     * the setting forces it.
+     * JCCL_LL128 forces it.
      */
     @Test
     void forcedLL128WorksBetweenHosts() {

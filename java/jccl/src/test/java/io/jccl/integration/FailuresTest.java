@@ -193,7 +193,7 @@ class FailuresTest {
         }
     }
 
-    /** No data moves for longer than the heartbeat time-out, after which a silent host counts as lost. */
+    /** No data moves for longer than the heartbeat time-out. A host that is silent for that long counts as lost. */
     @Test
     void aRankThatReceivesLateKeepsItsConnection() throws Exception {
         int bytes = 64 << 20; // more than socket buffers hold
@@ -218,7 +218,10 @@ class FailuresTest {
         }
     }
 
-    /** Ranks cannot compare transfers, which have no sequence numbers. A transfer ends when its peer has left. */
+    /**
+     * Transfers have no sequence numbers, so ranks cannot detect one without a partner. Such a transfer ends when its
+     * peer closes.
+     */
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void closeEndsATransferWhosePeerHasClosed(int leaves) throws Exception {

@@ -26,9 +26,7 @@ import java.util.List;
 /** Scenarios, run by {@link RankMain}, of ordinary host memory that ranks in different processes register. */
 enum HostRegistrations {
 
-    /**
-     * Results are the same through slots, in place, with only some buffers registered, and after the registrations end.
-     */
+    /** Results are the same without registered buffers, with only some, with all, and after the registrations end. */
     RESULTS {
         @Override
         void run(Communicator comm) {

@@ -39,7 +39,7 @@ class InterruptedInitTest {
     /** A call on its own thread. */
     private static final class Call extends Thread {
         private final Callable<?> call;
-        private final CompletableFuture<Throwable> outcome = new CompletableFuture<>(); // null if it returned
+        private final CompletableFuture<Throwable> outcome = new CompletableFuture<>(); // null if the call returned
         private volatile boolean flagged;
 
         Call(Callable<?> call) {
@@ -69,7 +69,10 @@ class InterruptedInitTest {
             assertThat(outcomeOfInterrupt()).isInstanceOf(InterruptedCommunicationException.class);
         }
 
-        /** Checks that the call waits and uses little CPU time, then interrupts it. Returns what it threw, or null. */
+        /**
+         * Checks that the call waits and uses little CPU time, then interrupts it. Returns what the call threw, or
+         * null.
+         */
         Throwable outcomeOfInterrupt() throws Exception {
             long before = THREADS.getThreadCpuTime(getId());
             assertThatThrownBy(() -> outcome.get(WAIT_MILLIS, TimeUnit.MILLISECONDS))
@@ -118,7 +121,7 @@ class InterruptedInitTest {
             call.interruptInWait();
             Call waiting = new Call(() -> {
                 while (true) {
-                    // The victim may have taken part in the first all-gather.
+                    // The victim may have taken part in the first all-gather, so that only a later one fails.
                     peer.outOfBand().allGather(new byte[0], LocalRanks.TIMEOUT);
                 }
             });

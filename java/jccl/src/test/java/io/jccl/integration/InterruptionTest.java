@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 class InterruptionTest {
 
     private static final int COUNT = 1000;
-    private static final int ROUNDS = 30; // largest number of attempts; one must be prompt although others use the CPUs
+    private static final int ROUNDS = 30; // largest number of attempts; one must be prompt even on a busy host
 
     @Test
     void interruptOfAThreadThatRunsAnOperationIsReportedToAllRanks() {
@@ -116,7 +116,7 @@ class InterruptionTest {
                     .failsWithin(LocalRanks.TIMEOUT)
                     .withThrowableThat()
                     .withCauseInstanceOf(AbortedException.class);
-            // Receives, since a collective would be a mismatch with rank 0's.
+            // Receives instead of calling a collective, which would mismatch rank 0's collective.
             assertThatThrownBy(() ->
                             ranks.get(1).recv(2, DataBuffer.of(new long[1])).await())
                     .isInstanceOf(AbortedException.class)
@@ -135,7 +135,7 @@ class InterruptionTest {
                     .interrupt();
             assertThat(waiter.end()).isInstanceOf(InterruptedCommunicationException.class);
             assertThat(waiter.interruptedAtEnd()).isTrue();
-            // Receives, since a collective would be a mismatch with rank 0's.
+            // Receives instead of calling a collective, which would mismatch rank 0's collective.
             assertThatThrownBy(() ->
                             ranks.get(1).recv(0, DataBuffer.of(new long[1])).await())
                     .isInstanceOf(AbortedException.class)

@@ -205,7 +205,7 @@ class LifecycleTest {
                     .isInstanceOf(AbortedException.class)
                     .hasMessageContaining("rank=0 cancelled all_reduce(");
             assertThat(future).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(AbortedException.class);
-            // Receives, since a collective would be a mismatch with rank 0's.
+            // Receives instead of calling a collective, which would mismatch rank 0's collective.
             assertThatThrownBy(() -> ranks.get(1).recv(0, floats()).await())
                     .isInstanceOf(AbortedException.class)
                     .hasMessageContaining("rank=0 cancelled all_reduce(");

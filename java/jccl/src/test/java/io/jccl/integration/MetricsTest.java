@@ -78,7 +78,7 @@ class MetricsTest {
         assertThat(closed.collectives()).isEqualTo(after.collectives());
     }
 
-    /** The metrics of a rank count the bytes of the larger of its two buffers. */
+    /** For each operation, the metrics of a rank count the bytes of the larger of its two buffers. */
     @Test
     void bytesOfEachRanksLargerBufferAreCounted() {
         List<CommunicatorMetrics> all;

@@ -287,7 +287,7 @@ class NetPluginTest {
         }
     }
 
-    /** Rank 0 reports the error, or that rank 1 has reported it. */
+    /** Rank 0 either finds the error itself, or reports that rank 1 has found it. */
     @Test
     void forcedPluginTransportWithoutAPluginIsAnError() {
         assertThatThrownBy(() -> LocalRanks.start(

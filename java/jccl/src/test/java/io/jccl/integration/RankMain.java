@@ -295,8 +295,8 @@ public final class RankMain {
     }
 
     /**
-     * Prints the processors to which all threads are bound while a communicator exists, and how another setting is
-     * refused. Arguments: the setting JCCL_CPU_AFFINITY of each rank.
+     * Prints the processors to which all threads are bound while a communicator exists, then prints the error of a
+     * communicator with another setting. Arguments: the setting JCCL_CPU_AFFINITY of each rank.
      */
     private static void bound(UniqueId id, int rank, int size, List<String> rest) throws IOException {
         CommunicatorConfig.Builder config = LocalRanks.config().setting("JCCL_CPU_AFFINITY", rest.get(rank));
@@ -417,8 +417,8 @@ public final class RankMain {
     }
 
     /**
-     * The last rank enters the second operation late. The others print the CPU time of their wait after its first
-     * second, in which classes are loaded.
+     * The last rank enters the second operation late. The others print the CPU time of their wait, without the first
+     * second of the wait, in which classes are loaded.
      *
      * <p>Arguments: delay in milliseconds, transport.
      */
@@ -512,7 +512,7 @@ public final class RankMain {
     }
 
     /**
-     * All-reduces on several communicators, then prints the shared memory that is left.
+     * All-reduces on several communicators and closes them, then prints the shared GPU memory that is left.
      *
      * <p>Argument: the library that emulates GPUs.
      */

@@ -23,7 +23,10 @@ import java.util.concurrent.TimeUnit;
  */
 final class RankProcess {
 
-    /** Scenarios that bind the process to processors, measure its resources, or wait for its end. */
+    /**
+     * Scenarios that need their own JVM: they bind the process to processors, measure its resources, or wait for its
+     * end.
+     */
     private static final Set<String> ALONE = Set.of("bound", "late", "cycles", "stop-in-place");
 
     /** Environment variables that each communicator reads. Others are read once, when a process or library starts. */

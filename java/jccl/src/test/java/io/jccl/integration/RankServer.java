@@ -49,11 +49,11 @@ final class RankServer {
         System.exit(0);
     }
 
-    /** Returns the command of such a JVM: options and main class. */
+    /** Returns the command that starts a rank server: options and main class. */
     static List<String> java() {
         List<String> java = new ArrayList<>(List.of(
                 "-Xmx256m",
-                // For setVariable.
+                // setVariable accesses private fields of java.util.
                 "--add-opens=java.base/java.util=ALL-UNNAMED"));
         String library = System.getProperty(NativeFunctions.LIBRARY);
         if (library != null) {

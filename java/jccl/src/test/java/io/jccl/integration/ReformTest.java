@@ -81,7 +81,7 @@ class ReformTest {
         return ranks;
     }
 
-    /** Closes rank 0 last, because it waits for the others. */
+    /** Closes rank 0 last, because its close() waits for the other ranks. */
     private static void close(List<Communicator> group) {
         for (int rank = group.size() - 1; rank >= 0; rank--) {
             group.get(rank).close();

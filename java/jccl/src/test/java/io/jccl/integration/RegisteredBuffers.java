@@ -73,7 +73,8 @@ final class RegisteredBuffers {
     }
 
     /**
-     * Results are the same through slots, in place, and if one rank uses an unregistered buffer. All sums are exact.
+     * Results are the same without registered buffers, with them, and if one rank uses an unregistered buffer. All sums
+     * are exact.
      */
     static void results(UniqueId id, int rank, int size, String library) {
         try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, LocalRanks.TIMEOUT))) {

@@ -72,8 +72,8 @@ class ShrinkTest {
     }
 
     /**
-     * The second victim sees the first failure and dies before it calls shrink. If it is the leader, the others search
-     * for it meanwhile.
+     * The second victim sees the first failure and dies before it calls shrink. If the second victim is the leader, the
+     * others are searching for it when it dies.
      */
     @ParameterizedTest
     @ValueSource(ints = {1, 3})

@@ -97,7 +97,8 @@ class SimulatedHostsTest {
     /**
      * The link is down for 8 s, and a silent connection fails after 12 s. By default a kernel retransmits 6.2 s after
      * the first transmission, while the link is down, and next after 12.6 s, which is too late. A kernel that
-     * retransmits every second has four attempts in between. One attempt is enough; the others are for slow hosts.
+     * retransmits every second has four attempts from 8 s to 12 s. One attempt is enough; the others are for slow
+     * hosts.
      */
     @Test
     void partitionOfHalfTheHeartbeatTimeOutHeals() throws Exception {

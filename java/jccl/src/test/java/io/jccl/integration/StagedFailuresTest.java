@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 class StagedFailuresTest {
 
     private static final int COUNT = 4096; // two chunks
-    private static final long ABORT_NANOS = TimeUnit.SECONDS.toNanos(15); // well below the time-out
+    private static final long ABORT_NANOS = TimeUnit.SECONDS.toNanos(15); // well below the time-out of operations
 
     @BeforeAll
     static void emulate() {
@@ -147,7 +147,7 @@ class StagedFailuresTest {
         }
     }
 
-    /** The stream does not reach the operation: it waits for an operation of another communicator. */
+    /** The stream does not reach the reported operation, because the stream waits for one of another communicator. */
     @Test
     void stuckStreamIsReported() {
         try (LocalRanks still = start(2, LocalRanks.TIMEOUT);

@@ -145,7 +145,7 @@ class StagedOperationsTest {
                 try (DeviceMemory memory = new DeviceMemory(0, OrderedGroup.BYTES)) {
                     OrderedGroup group = new OrderedGroup(comm, memory);
                     Work work = group.issue();
-                    // The host executes sends and receives of a group first.
+                    // The host executes sends and receives of a group before the group's collectives.
                     group.require(3, 1);
                     work.toFuture().join();
                 }

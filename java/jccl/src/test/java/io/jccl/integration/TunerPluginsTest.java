@@ -46,7 +46,8 @@ class TunerPluginsTest {
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 4, 5, 6, 7})
     void allRanksExecuteWhatTheTunerPrefers(int version) throws Exception {
-        // Prefers ring with LL128 over two channels from 768 bytes, where a bucket of the table begins, to 40000.
+        // The plug-in prefers ring with LL128 over two channels for 768 to 40000 bytes. A bucket of the table begins at
+        // 768.
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v" + version, "1 1 2 768 40000");
         List<List<String>> executed;
         List<String> changes;

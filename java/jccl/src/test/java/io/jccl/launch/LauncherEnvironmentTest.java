@@ -118,7 +118,7 @@ class LauncherEnvironmentTest {
         assertThat(address(launch).port()).isEqualTo(29501);
     }
 
-    /** Each agent counts its own restarts, and spells the host as its own command line does. */
+    /** Each torchrun agent counts its own restarts, and spells rank 0's host as the agent's command line does. */
     @ParameterizedTest
     @CsvSource({"nodea,NodeA.example", "nodea,10.77.0.1", "localhost,nodea", "127.0.0.1,nodea."})
     void torchrunRanksOfAllNodesDeriveTheSameSecretAndPort(String atZero, String atOne) {

@@ -43,7 +43,9 @@ class BootstrapScaleTest {
 
     private static final Duration LIMIT_IF_BUSY = Duration.ofSeconds(100);
 
-    /** More ranks than this share reactors: a process may have too few descriptors for a selector of each rank. */
+    /**
+     * If there are more ranks, they share reactors: a process may have too few descriptors for a selector of each rank.
+     */
     private static final int MAX_OWN_REACTORS = 1024;
 
     private static final int SHARED_REACTORS = 4;

@@ -28,7 +28,7 @@ final class Explorer {
     private final List<String> keys = new ArrayList<>();
     private int[] cameFrom = new int[1024];
     private String[] cameBy = new String[1024];
-    private int[][] successors = new int[1024][]; // states reached from each state by steps that are certain
+    private int[][] successors = new int[1024][]; // states reached from each state by steps other than mayNeverHappen
     private int steps;
     private int ends;
     private int endsWithAGroup;

@@ -10,9 +10,9 @@ import java.util.Set;
 /**
  * Computes the steps that the membership protocol of {@code io.jccl.membership} can take next in a state.
  *
- * <p>A step is atomic: no process can see half of it. The meeting of all ranks is one step, because a rank that missed
- * it finds the leading rank gone, like a rank that took part. A failure kills a process at any moment, or cuts the
- * network in two, for good or until it heals.
+ * <p>A step is atomic: no process can see half of it. The meeting of all ranks is one step: a rank that missed the
+ * meeting finds the leading rank gone, and so does a rank that took part. A failure kills a process at any moment, or
+ * cuts the network in two, for good or until it heals.
  */
 final class Protocol {
 
@@ -280,7 +280,7 @@ final class Protocol {
 
     /**
      * Returns true if the remaining ranks are more than half of a group's ranks that are not known to have ended. In
-     * the process's own group half of them suffice if the lowest rank is among them.
+     * the process's own group, exactly half suffices if the group's lowest rank remains.
      */
     private boolean isMajority(State state, int p, int left, int of, int groups) {
         Group group = state.groups[of];

@@ -115,8 +115,8 @@ final class State {
     }
 
     /**
-     * Returns true if a process accepts connections for a group, so that no connected process concludes that it has
-     * ended.
+     * Returns true if a process accepts connections for a group, so that processes that can reach it do not conclude
+     * that it has ended.
      */
     boolean isOpen(int process, int group) {
         Process p = processes[process];

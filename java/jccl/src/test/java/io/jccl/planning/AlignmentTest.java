@@ -37,8 +37,8 @@ class AlignmentTest {
     }
 
     /**
-     * Four channels of 12 GB/s, the smaller number and the smaller bandwidth, would carry half of what each host can
-     * carry.
+     * With the smaller number of channels, 4, and the smaller bandwidth, 12 GB/s, the plan would carry half of what
+     * each host can carry.
      */
     @Test
     void aHostWithFewWideChannelsSplitsThemForAHostWithManyNarrowOnes() {

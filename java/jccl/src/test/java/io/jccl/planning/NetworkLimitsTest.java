@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class NetworkLimitsTest {
 
-    /** Two channels of the plan use each of the two channels that were found, so every device carries two channels. */
+    /** Each of the two channels found by the search serves two channels of the plan, so every device carries two. */
     @Test
     void aPlanThatExceedsMaxconnOfADeviceNamesTheRemedy() {
         Plan plan = Plan.build(Found.twoHosts(new Rail(0, 0), new Rail(1, 1)), PlanOptions.defaults());

@@ -49,8 +49,8 @@ class PlanPropertiesTest {
     }
 
     /**
-     * Computes from the input how much bandwidth the plan may claim for each of its channels: the more of them use one
-     * channel of a host, the less.
+     * If several channels of the plan use one channel of a host, they share its bandwidth. Computes this limit from the
+     * input.
      */
     @Test
     void noHostMustCarryMoreThanItsSearchFound() {
@@ -110,8 +110,8 @@ class PlanPropertiesTest {
             Plan plan = Plan.build(ranks, PlanOptions.defaults());
             assertThat(plan.size()).isEqualTo(1024);
             assertThat(plan.channels()).isEqualTo(PlanOptions.CHANNEL_LIMIT);
-            // Takes about 50 ms. The limit of 5 s detects costs that grow with the square of the number of ranks or
-            // hosts.
+            // Planning takes about 50 ms. The limit of 5 s detects costs that grow with the square of the number of
+            // ranks or hosts.
             assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(5));
         }
     }

@@ -119,7 +119,7 @@ class PlannerTest {
     }
 
     /**
-     * The choices predicted from a description of GPUs equal the choices for kernels after such GPUs have been
+     * The choices predicted from a description of GPUs equal those made for kernels after such GPUs have been
      * connected.
      */
     @Test
@@ -225,7 +225,7 @@ class PlannerTest {
         CommunicatorPlan plan = DescribedPlans.plan(described("gpu4-nvswitch"), 1);
         assertThat(plan.choices().choice(Collective.ALL_REDUCE, LARGE).algorithm())
                 .isEqualTo(Algorithm.NVLS);
-        // In the following collectives, a ring sends less than the data once over each link.
+        // In the following collectives, a ring sends the data at most once over each link.
         for (Collective collective : List.of(Collective.ALL_GATHER, Collective.REDUCE_SCATTER, Collective.BROADCAST)) {
             assertThat(plan.choices().choice(collective, LARGE).algorithm()).isEqualTo(Algorithm.RING);
         }

@@ -48,7 +48,8 @@ class ChannelSearchTest {
         String xml = DescribedHosts.text("host-2numa").replace("speed=\"10000\"", "speed=\"100000\"");
         NodePaths paths = NodePaths.compute(GraphBuilder.build(TopologyXmlReader.read(xml)));
         ChannelGraph ring = new ChannelSearch(paths, new SearchOptions(2, true)).search(Pattern.RING);
-        // The device that is directly at the CPU carries 12.5 GB/s, more than a rank. Both devices are equally near.
+        // The device that is directly at the CPU carries 12.5 GB/s, more than a rank can send. Both devices are equally
+        // near.
         assertThat(ring.rails()).extracting(Rail::in).containsExactly(0, 1);
     }
 

@@ -20,9 +20,9 @@ import java.util.Map;
  * <ul>
  * <li>six fifths of the data on PCI links, if the path starts at a GPU and passes an Intel CPU but no link between
  * sockets;
- * <li>an additional eighth in the opposite direction of the last link into a GPU before compute capability 8.0, if the
- * path does not start at a GPU;
- * <li>the same amount again in the opposite direction of an NVLink into a POWER CPU.
+ * <li>an eighth of the data in addition, in the opposite direction of the last link into a GPU before compute
+ * capability 8.0, if the path does not start at a GPU;
+ * <li>the data once more, in the opposite direction of an NVLink into a POWER CPU.
  * </ul>
  */
 final class NcclCharges {

@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests what the search must achieve on every host, with thousands of random hosts. */
+/** Tests, on thousands of random hosts, requirements on the search that hold for every host. */
 @Timeout(300)
 class RandomHostsTest {
 

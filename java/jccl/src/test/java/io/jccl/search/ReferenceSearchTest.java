@@ -135,8 +135,8 @@ class ReferenceSearchTest {
     }
 
     /**
-     * JCCL's rings carry more on comparable hosts, and also on all hosts, although NCCL's figure can be for half of a
-     * host. If links are charged as NCCL charges them, JCCL's rings still carry more, by a smaller margin, although
+     * JCCL's rings carry more than NCCL's on comparable hosts. They also do on all hosts, where NCCL's figure can be
+     * for half of a host. If links are charged as NCCL charges them, JCCL's rings carry more by a smaller margin:
      * JCCL's search does not consider these charges.
      */
     @Test

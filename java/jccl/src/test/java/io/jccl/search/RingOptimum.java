@@ -38,7 +38,7 @@ import org.apache.commons.math3.optim.nonlinear.scalar.GoalType;
  * networks, a ring enters and leaves by one device, or is one of two rings in opposite directions that change devices,
  * as in the search. Limits on the number of channels are ignored, so the result bounds any number of them.
  *
- * <p>Of the search only {@link Traffic} is used, for the loads; {@link ChannelChecker} checks its sums.
+ * <p>Of the search only {@link Traffic} is used, for the loads; {@link ChannelChecker} checks the sums of these loads.
  */
 final class RingOptimum {
 

@@ -191,7 +191,7 @@ class PathPolicyTest {
         "0, 1, '', GPU/0, GPU/2, NVL, true",
         // The path leads through a third GPU, whose memory both use.
         "0, 3, '', GPU/0, GPU/3, NVB, true",
-        // The link to that third GPU is barred: the other neighbour takes its place.
+        // The link to that third GPU is barred: the path leads through the other neighbour.
         "0, 1, '', GPU/0, GPU/3, NVB, true",
         "0, 1, '', GPU/2, GPU/3, NVL, true",
     })

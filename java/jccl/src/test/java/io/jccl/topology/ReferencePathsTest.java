@@ -43,7 +43,7 @@ class ReferencePathsTest {
                     .forEach(line -> differences.add(host.getKey().getFileName() + ": " + line));
         }
         assertThat(rows).isGreaterThan(4000);
-        // All are equal today. An intended difference must be explained in docs/paths.md.
+        // All nodes, links and paths are equal today. An intended difference must be explained in docs/paths.md.
         assertThat(differences).isEmpty();
     }
 

@@ -21,7 +21,7 @@ class GraphCostModelTest {
     private static final GpuShape DGX_A100 = GpuShapes.of(8, 1, 12, 20, PathType.NVL, 80);
     private static final GpuShape PCIE = GpuShapes.of(8, 1, 1, 12, PathType.PHB, 86);
 
-    /** Widely published results of nccl-tests' all_reduce_perf on such hosts, at 1 GiB and more, without NVLS. */
+    /** Widely published results of nccl-tests' all_reduce_perf on the listed hosts, at 1 GiB and more, without NVLS. */
     @ParameterizedTest
     @CsvSource({
         "DGX-1 V100,        8, 1,  6, 20, NVL, 70, 120",
