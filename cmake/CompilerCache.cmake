@@ -1,6 +1,7 @@
 # Speeds up compilation without changing the product. Uses ccache if it is installed, unless the user names a launcher
 # (CMAKE_CXX_COMPILER_LAUNCHER, empty for none). Otherwise precompiles the headers of the standard library, which ccache
-# does not support, and compiles several test sources as one, with which ccache would find fewer results.
+# does not support, and compiles several test sources as one. With ccache, a change of one of these sources would
+# compile all of them again.
 find_program(JCCL_CCACHE ccache)
 if(JCCL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CMAKE_CXX_COMPILER_LAUNCHER})
   set(CMAKE_CXX_COMPILER_LAUNCHER "${JCCL_CCACHE}")
@@ -14,7 +15,8 @@ option(JCCL_PRECOMPILE "Compile the standard library's headers beforehand; clang
 
 # jccl_precompile_headers(TARGET [HEADER]...): precompiles headers for a target's sources, except sources with compile
 # options of their own. The first target precompiles the headers of the standard library, and later targets use the
-# result. A target that names further headers gets its own result, because its definitions may influence these headers.
+# result. A target that names further headers gets its own result, because the target's definitions may influence these
+# headers.
 function(jccl_precompile_headers target)
   get_property(first GLOBAL PROPERTY jccl_precompiled)
   if(NOT JCCL_PRECOMPILE)

@@ -63,8 +63,8 @@ if(JCCL_HAS_CUDA)
   endif()
 
   # Each file of kernels becomes an image that the driver loads, with the code of all architectures. Nothing is linked
-  # with NVIDIA's libraries. scripts/check-kernels reads files that stay here: NAME.sm_80.ptx, .cubin, and .usage, the
-  # assembler's report.
+  # with NVIDIA's libraries. scripts/check-kernels reads files that the compiler leaves in the build folder:
+  # NAME.sm_80.ptx, .cubin, and .usage, the assembler's report.
   set(JCCL_KERNEL_IMAGES "${CMAKE_BINARY_DIR}/kernels")
   set(JCCL_KERNEL_FLAGS -std=c++17 -O3 -Werror=all-warnings --compiler-options=-Wall,-Wextra,-Werror
     "-I${CMAKE_CURRENT_SOURCE_DIR}" "-I${CMAKE_CURRENT_SOURCE_DIR}/native")

@@ -1,6 +1,6 @@
 # Compiles the sources of the CUDA kernels for the CPU, under the emulator of cuda/test/emulator, and the runtime over
-# emulated GPUs. Nothing needs nvcc. Fibers share one OS thread: ThreadSanitizer would need annotations for each fiber
-# and would find no data races.
+# emulated GPUs. Nothing needs nvcc. Left out under ThreadSanitizer: the emulator runs threads as fibers of one OS
+# thread, so the sanitizer would need annotations for each fiber and would find no data races.
 if(NOT JCCL_SANITIZE STREQUAL "thread")
   # Objects that the tests and the libraries for Java's tests share.
   file(GLOB JCCL_RUNTIME_SOURCES CONFIGURE_DEPENDS cuda/runtime/*.cc)

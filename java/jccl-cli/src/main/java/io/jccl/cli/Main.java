@@ -130,14 +130,15 @@ public final class Main {
     }
 
     /**
-     * Returns the text of an exception. If it is one of JCCL's, its class name comes first, because pages explain it.
+     * Returns the text of an exception. The class name of an exception of JCCL comes first, because pages explain these
+     * classes.
      */
     private static String described(Throwable thrown) {
         String name = thrown instanceof JcclException ? thrown.getClass().getSimpleName() + ": " : "";
         return name + Causes.describe(thrown);
     }
 
-    /** Returns the name of a command, followed by the rank of this process if it is one. */
+    /** Returns the name of a command, followed by the rank of this process if the process is a rank. */
     private static String whoAmI(String command) {
         String rank = System.getenv("JCCL_RANK");
         return rank == null ? command : command + ": rank " + rank;
@@ -160,8 +161,8 @@ public final class Main {
     }
 
     /**
-     * Adds {@code --help} to a subcommand without it. An inherited option would clash with that of picocli's own
-     * commands.
+     * Adds {@code --help} to a subcommand without it. An inherited option would clash with the {@code --help} of
+     * picocli's own commands.
      */
     private static void addHelp(CommandLine subcommand) {
         CommandSpec spec = subcommand.getCommandSpec();

@@ -76,7 +76,7 @@ class KilledLauncherTest {
         Process launcher = launch("run", "-n", "1", "-v", "--", "sh", "-c", script);
         started.add(ProcessHandle.of(pidIn(directory.resolve("rank"), launcher)).orElseThrow());
         while (!log().contains("rank 0 is process")) {
-            Thread.sleep(10); // until then, only the environment shows that the process is a rank
+            Thread.sleep(10); // without this line, the watchdog may know the rank only by its environment
         }
         requireNothingLeftAfterKill(launcher);
     }

@@ -172,10 +172,10 @@ public final class DataParallel {
      * }
      * }</pre>
      *
-     * <p>If a rank has taken the step that failed, or if all ranks have the averaged gradients for it, the other ranks
-     * take it here. Otherwise no rank takes it, and the batch is lost. So afterwards all ranks have the same parameters
-     * and the same state of the optimizer. The epoch that failed begins again. If this method throws because more ranks
-     * have died, call it again with a communicator of the remaining ranks.
+     * <p>If a rank has taken the step that failed, or if all ranks have the averaged gradients for it, the ranks that
+     * have not taken the step take it here. Otherwise no rank takes it, and the batch is lost. So afterwards all ranks
+     * have the same parameters and the same state of the optimizer. The epoch that failed begins again. If this method
+     * throws because more ranks have died, call it again with a communicator of the remaining ranks.
      *
      * @param rest the ranks that remain
      * @throws IllegalStateException on all ranks if their steps do not belong together; the message names the first

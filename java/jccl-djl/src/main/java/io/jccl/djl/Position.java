@@ -40,7 +40,8 @@ record Position(long steps, Phase phase, int epoch) {
     }
 
     /**
-     * Returns the number of steps from which all ranks continue: a rank that has taken one step fewer takes it now.
+     * Returns the number of steps from which all ranks continue; a rank that has taken one step fewer takes that step
+     * now. If all ranks have the averaged gradients of the next step, the number includes that step.
      *
      * @throws IllegalStateException if a rank cannot reach this number by one step
      */
@@ -61,8 +62,8 @@ record Position(long steps, Phase phase, int epoch) {
     }
 
     /**
-     * Returns the largest number of ended epochs of any rank. All ranks continue from it, because by then the others
-     * have taken the same steps.
+     * Returns the largest number of ended epochs of any rank. All ranks continue from that number, because after the
+     * recovery all have taken the same steps.
      */
     static int epoch(List<Position> positions) {
         return positions.stream().mapToInt(Position::epoch).max().orElseThrow();

@@ -59,7 +59,7 @@ public final class LightGbmNetwork implements AutoCloseable {
             throw new IllegalArgumentException("size=" + comm.size()
                     + ": expected a communicator of two ranks or more; one rank trains with tree_learner=serial");
         }
-        if (Thread.currentThread().getThreadGroup().getName().equals("VirtualThreads")) { // the name in every JDK
+        if (Thread.currentThread().getThreadGroup().getName().equals("VirtualThreads")) { // so named in every JDK
             throw new IllegalStateException(
                     "thread=virtual: expected a platform thread, LightGBM keeps a network for each");
         }

@@ -67,7 +67,7 @@ final class SparkHome {
         if (!Files.isDirectory(entry)) {
             return entry;
         }
-        Path module = entry.getName(entry.getNameCount() - 3); // JCCL is a folder too in Maven's phase `test`
+        Path module = entry.getName(entry.getNameCount() - 3); // JCCL is a folder in Maven's phase `test`
         Path jar = HOME.resolveSibling("tests-" + module + "-" + entry.getFileName() + ".jar");
         int status = ToolProvider.findFirst("jar")
                 .orElseThrow()

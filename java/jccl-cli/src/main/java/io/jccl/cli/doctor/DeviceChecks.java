@@ -119,7 +119,7 @@ final class DeviceChecks {
             return ManagementLibrary.ask(
                     Settings.load(CommunicatorConfig.defaults(), System::getProperty, host.environment()));
         } catch (IllegalArgumentException e) {
-            return GpuInventory.absent("nvml", List.of("the settings cannot be read")); // settings() reports it
+            return GpuInventory.absent("nvml", List.of("the settings cannot be read")); // LibraryChecks reports this
         }
     }
 

@@ -75,15 +75,18 @@ final class PeerProbe {
     record Result(List<Place> places, List<Attempt> attempts) {}
 
     /**
-     * Time-out in ms. The kernel sends a dropped SYN again after 1 s and 3 s, so a single lost packet does not look
-     * like a firewall.
+     * Time-out of an attempt to connect, in ms. The kernel sends a dropped SYN again after 1 s and 3 s, so a single
+     * lost packet does not look like a firewall.
      */
     private static final int CONNECT_MILLIS = 4000;
 
     /** Size that exceeds the largest packet of any network, which is 65 520 bytes with IP over InfiniBand. */
     private static final int LARGE_BYTES = 128 << 10;
 
-    /** Time-out in ms. The kernel sends a lost packet again after 0.2 s, 0.6 s, 1.4 s and 3 s. */
+    /**
+     * Time-out in ms until the first byte of the full-sized packets arrives; the rest has twice this time. The kernel
+     * sends a lost packet again after 0.2 s, 0.6 s, 1.4 s and 3 s.
+     */
     private static final int LARGE_MILLIS = 4000;
 
     private static final int BEGUN = 1;

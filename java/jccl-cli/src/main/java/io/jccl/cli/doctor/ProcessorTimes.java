@@ -36,7 +36,7 @@ record ProcessorTimes(int processors, long total, long idle, long stolen, long o
         Optional<BigInteger> allowed = host.read("/proc/self/status")
                 .map(ALLOWED::matcher)
                 .filter(Matcher::find)
-                .map(match -> new BigInteger(match.group(1).replace(",", ""), 16)); // groups of 8 digits
+                .map(match -> new BigInteger(match.group(1).replace(",", ""), 16)); // a comma every 8 digits
         int processors = 0;
         long total = 0;
         long idle = 0;

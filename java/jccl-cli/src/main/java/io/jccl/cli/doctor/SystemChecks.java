@@ -83,7 +83,7 @@ final class SystemChecks {
                 Files.deleteIfExists(directory.resolve("s"));
                 Files.deleteIfExists(directory);
             } catch (IOException e) {
-                // an empty directory remains in the temporary directory
+                // the directory remains in the temporary directory
             }
         }
     }

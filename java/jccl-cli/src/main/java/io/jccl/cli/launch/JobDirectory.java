@@ -47,7 +47,7 @@ public final class JobDirectory implements AutoCloseable {
         RANDOM.nextBytes(name);
         Path directory =
                 parent.toAbsolutePath().resolve("jccl-job-" + HexFormat.of().formatHex(name));
-        Watchdog watchdog = Watchdog.start(directory, grace); // first, so the directory is always watched
+        Watchdog watchdog = Watchdog.start(directory, grace); // before the directory exists, so it is always watched
         try {
             Files.createDirectory(
                     directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));

@@ -62,7 +62,7 @@ final class LineCopier {
     }
 
     private void flush() {
-        byte[] bytes = Arrays.copyOf(prefix, prefix.length + line.size() + 1); // first: may throw OutOfMemoryError
+        byte[] bytes = Arrays.copyOf(prefix, prefix.length + line.size() + 1); // can fail, so before any change
         System.arraycopy(line.toByteArray(), 0, bytes, prefix.length, line.size());
         bytes[bytes.length - 1] = '\n';
         synchronized (to) {

@@ -58,7 +58,7 @@ public final class LocalLauncher {
     /**
      * Creates a launcher of a job that continues when processes fail.
      *
-     * @param elastic rules for that; null if the job ends when a process fails
+     * @param elastic rules by which the job continues; null if the job ends when a process fails
      */
     public LocalLauncher(Job job, Elastic elastic, PrintStream out, PrintStream err) {
         this(job, elastic, null, out, err);
@@ -156,7 +156,8 @@ public final class LocalLauncher {
             try {
                 directory.ended(ended);
             } finally {
-                exits.add(new Exit(index, ended.exitValue())); // also after an exception: the launcher waits for it
+                // Also after an exception, because the launcher waits for the exit of each process.
+                exits.add(new Exit(index, ended.exitValue()));
             }
         });
         if (job.verbose()) {

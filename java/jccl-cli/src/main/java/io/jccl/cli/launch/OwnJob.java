@@ -26,7 +26,8 @@ public final class OwnJob {
     }
 
     /**
-     * Refuses to start a job if a launcher has started several instances of this command, unless the user asks for it.
+     * Refuses to start a job if a launcher has started several instances of this command, unless the user has given the
+     * option.
      *
      * @param remedy what to do, as a part of the message
      * @throws ParameterException if the job is refused; its message names the launcher's variables

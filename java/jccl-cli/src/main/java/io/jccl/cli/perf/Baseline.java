@@ -84,7 +84,7 @@ final class Baseline {
         return regressions;
     }
 
-    /** Returns the number of medians that had a counterpart. */
+    /** Returns the number of medians that had a counterpart in the baseline. */
     int compared() {
         return compared;
     }

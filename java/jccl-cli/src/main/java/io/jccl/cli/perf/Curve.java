@@ -28,8 +28,8 @@ record Curve(String label, List<Point> points) {
     record Point(long bytes, double busbwGBps, double timeUs) {
 
         /**
-         * Returns the point of a time, or nothing if there is no time. The bandwidth is computed, because files contain
-         * rounded bandwidths, which have few digits left for small sizes.
+         * Returns the point for a time, or nothing if there is no time. Computes the bandwidth from the time: the
+         * bandwidths in files are rounded, and have few digits left for small sizes.
          */
         private static Stream<Point> of(long bytes, Double timeUs, double busFactor) {
             return timeUs == null
@@ -51,7 +51,7 @@ record Curve(String label, List<Point> points) {
                     row.date().orElse(""));
         }
 
-        /** Returns the file, the date, and the properties that differ from the new run. */
+        /** Returns the file, the date, and the properties in which the earlier run differs from the new one. */
         String label(String file, PerfRow now) {
             List<String> parts = new ArrayList<>(List.of(file, date));
             if (ranks != now.ranks()) {

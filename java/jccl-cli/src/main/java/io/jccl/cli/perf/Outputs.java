@@ -28,7 +28,7 @@ record Outputs(
         Map<Path, String> options = new HashMap<>();
         csv.ifPresent(file -> requireOther(options, "csv", Path.of(file)));
         plot.ifPresent(file -> requireOther(options, "plot", file));
-        // The earlier run is read first, so --json may replace its file.
+        // An earlier run's file may also be that of --json, which is opened only after the earlier runs have been read.
         earlier.forEach(file -> requireOther(new HashMap<>(options), "compare", file));
         json.ifPresent(file -> requireOther(options, "json", Path.of(file)));
     }

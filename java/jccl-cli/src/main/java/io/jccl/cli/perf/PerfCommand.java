@@ -257,7 +257,7 @@ public final class PerfCommand implements Callable<Integer> {
             }
         }
         List<String> arguments = spec.commandLine().getParent().getParseResult().originalArgs().stream()
-                .filter(argument -> !argument.equals(OwnJob.NAME)) // the ranks belong to the job of this command
+                .filter(argument -> !argument.equals(OwnJob.NAME)) // the ranks belong to this command's job anyway
                 .toList();
         RankProcesses.Buffers buffers =
                 new RankProcesses.Buffers(2 * options.ladder().maxBytes(), options.memory() == MemoryKind.HEAP);

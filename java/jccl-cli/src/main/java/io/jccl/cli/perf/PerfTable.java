@@ -77,7 +77,7 @@ final class PerfTable {
                 + painted;
     }
 
-    /** Formats microseconds with the significant digits. */
+    /** Formats microseconds, with fewer decimals for larger values. */
     static String time(double us) {
         int decimals = us < 10 ? 3 : us < 1000 ? 2 : us < 100_000 ? 1 : 0;
         return String.format(Locale.ROOT, "%." + decimals + "f", us);

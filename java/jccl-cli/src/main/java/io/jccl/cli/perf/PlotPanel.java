@@ -41,7 +41,7 @@ record PlotPanel(String name, String title, String unit, ToDoubleFunction<Curve.
                 LogAxis.ofSizes(all.stream().mapToLong(Curve.Point::bytes).toArray(), LEFT, RIGHT);
         LogAxis values = LogAxis.ofValues(all.stream().mapToDouble(quantity).toArray(), BOTTOM, TOP);
         axes(svg, sizes, values);
-        for (int i = visible.size() - 1; i >= 0; i--) { // the new run last, above the others
+        for (int i = visible.size() - 1; i >= 0; i--) { // draws the new run last, above the others
             curve(svg, visible.get(i), i, sizes, values);
         }
     }

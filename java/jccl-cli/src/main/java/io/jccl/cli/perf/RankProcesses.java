@@ -24,7 +24,9 @@ public final class RankProcesses {
      */
     private static final String ARCHIVE = "jccl.class.archive";
 
-    /** A name instead of the class, because {@code Main} refers to the subcommands. */
+    /**
+     * A name, because a reference to the class would make this package and that of {@code Main} depend on each other.
+     */
     private static final String MAIN_CLASS = "io.jccl.cli.Main";
 
     private static final int FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE = 24;

@@ -29,7 +29,7 @@ interface Region extends AutoCloseable {
     @Override
     void close();
 
-    /** Sets all bytes of a range. */
+    /** Sets all bytes of a range to a value. */
     default void set(byte value, long offsetBytes, long bytes) {
         ByteBuffer blank = ByteBuffer.allocate((int) Math.min(bytes, 1 << 16));
         Arrays.fill(blank.array(), value);
@@ -83,7 +83,7 @@ interface Region extends AutoCloseable {
 
         /** Creates a buffer whose memory is an allocation of its own, and registers it. */
         static Nio registered(Communicator communicator, int bytes) {
-            ByteBuffer memory = ByteBuffer.allocateDirect(bytes + 128); // registered as a whole
+            ByteBuffer memory = ByteBuffer.allocateDirect(bytes + 128); // registered with its padding
             Registration registration = communicator.register(DataBuffer.of(memory));
             return new Nio(memory.alignedSlice(64), registration::close);
         }

@@ -18,7 +18,7 @@ final class Stopwatch {
     private static final int STEADY_STRETCHES = 4;
     private static final int MAX_STRETCHES = 60;
     private static final double FASTER = 0.95;
-    private static final double COMPILING_MILLIS = 10; // in a stretch; less time is spent on other code
+    private static final double COMPILING_MILLIS = 10; // in a stretch; the compiler spends less than this on other code
     private static final double WARMUP_SHARE = 0.15;
     private static final double ENOUGH_OF_BUDGET = 0.7;
     private static final double STAMPS_SHARE = 0.5;
@@ -70,7 +70,7 @@ final class Stopwatch {
 
     /**
      * Runs batches until the budget is used up; returns the slowest rank's average in ns. One batch is not enough: an
-     * estimate that was taken while other processes had the cores makes it too short.
+     * estimate that was taken while other processes had the cores makes the batch too short.
      */
     private double averageOverBudget(Workload.Call call, double estimateNanos) {
         double budgetNanos = options.budgetSeconds() * 1e9;

@@ -31,8 +31,8 @@ abstract class Attached implements AutoCloseable {
     private static final Duration PROCESS_LIMIT = Duration.ofSeconds(1);
 
     /**
-     * Time limit for such a process if the user asks for one job. The limit is shorter, because other processes of the
-     * job report a process that does not answer.
+     * Time limit for a process of this host if the user asks for one job. The limit is shorter, because other processes
+     * of the job report a process that does not answer.
      */
     private static final Duration PROCESS_LIMIT_OF_JOB = Duration.ofMillis(200);
 
@@ -193,7 +193,7 @@ abstract class Attached implements AutoCloseable {
                     note("socket=" + entry.path() + " of a process that has ended cannot be removed: "
                             + Causes.describe(e));
                 }
-            } else if (job.isEmpty()) { // if one job is asked for, a silent process may belong to another
+            } else if (job.isEmpty()) { // else the silent process may belong to another job
                 boolean stopped = ProcessState.of(entry.pid()) == ProcessState.STOPPED;
                 note("pid " + entry.pid() + " "
                         + Diagnosis.verb(stopped ? Absentee.Reason.STOPPED : reason, false)

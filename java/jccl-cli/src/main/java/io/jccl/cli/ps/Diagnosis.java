@@ -39,7 +39,10 @@ final class Diagnosis {
 
     private static final int MAX_FAILURE_CHARS = 300;
 
-    /** A slow rank counts as absent after this time, or after {@link #USUAL_TIMES} times its usual time if longer. */
+    /**
+     * A slow rank counts as absent after the longer of two times: this one, and {@link #USUAL_TIMES} times its average
+     * time between two operations.
+     */
     private static final long USUAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final int USUAL_TIMES = 3;
@@ -336,8 +339,8 @@ final class Diagnosis {
     }
 
     /**
-     * Returns true if the late ranks are slow rather than absent: they entered operations between the samples, or they
-     * are about as late as usual.
+     * Returns true if the late ranks are slow rather than absent: they were late for different operations in the
+     * samples, or all are known to be slow and others have not waited for them much longer than usual.
      */
     private boolean isUsual(LateRanks.Late late, SortedSet<Integer> slow) {
         if (LateRanks.slow(samples).containsAll(late.ranks())) {

@@ -107,7 +107,7 @@ public final class PsCommand implements Callable<Integer> {
         }
         try (Attached attached = attach()) {
             int status = look(attached);
-            while (watchSeconds != null && !System.out.checkError()) { // until the reader has ended
+            while (watchSeconds != null && !System.out.checkError()) { // until the reader of the output has ended
                 Thread.sleep((long) (watchSeconds * 1000));
                 status = look(attached);
             }

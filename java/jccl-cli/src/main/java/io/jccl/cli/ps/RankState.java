@@ -105,7 +105,8 @@ final class RankState {
         if (max <= 0) {
             return "";
         }
-        // Ranks enter an operation one after the other, so only a large difference is worth two numbers.
+        // Ranks enter an operation one after the other, so only a large difference of their times is shown as two
+        // numbers.
         return max - min > max / 4 && max >= Diagnosis.LONG_NANOS
                 ? " for " + Durations.text(min) + " to " + Durations.text(max)
                 : " for " + Durations.text(max);

@@ -13,17 +13,17 @@ import io.jccl.topology.LinkType;
  */
 public record Wire(LinkType type, String one, String other, double there, double back) {
 
-    /** Returns the higher bandwidth of its two directions, in GB/s. */
+    /** Returns the bandwidth in GB/s of the direction that has more. */
     public double bandwidthGBps() {
         return Math.max(there, back);
     }
 
-    /** Returns true if a node is at one of its ends. */
+    /** Returns true if a node is at one end of the link. */
     public boolean touches(String node) {
         return one.equals(node) || other.equals(node);
     }
 
-    /** Returns the name of the node at the end opposite to a node. */
+    /** Returns the name of the node at the end of the link opposite to a node. */
     public String opposite(String node) {
         return one.equals(node) ? other : one;
     }
@@ -33,7 +33,7 @@ public record Wire(LinkType type, String one, String other, double there, double
         return label().contains(Numbers.INSIDE);
     }
 
-    /** Returns its bandwidth for people: one number, or two if its directions differ. */
+    /** Returns the link's bandwidth for people: one number, or two if the directions differ. */
     public String label() {
         return there == back ? Numbers.bandwidth(there) : Numbers.bandwidth(there) + "/" + Numbers.bandwidth(back);
     }

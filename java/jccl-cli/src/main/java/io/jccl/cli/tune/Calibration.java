@@ -246,7 +246,7 @@ final class Calibration {
                 .max();
     }
 
-    /** Returns the size from which on, up to the largest, using shared buffers in place is faster. */
+    /** Returns the smallest size from which on using shared buffers in place is faster at every measured size. */
     private OptionalDouble zeroCopyFrom() {
         OptionalDouble from = OptionalDouble.empty();
         List<Series> shared = all.stream()

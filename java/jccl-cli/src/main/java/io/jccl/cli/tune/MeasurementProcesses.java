@@ -12,12 +12,13 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Executes runs in processes of their own. One file tells them what to do, and another contains the times they found.
+ * Executes runs in processes of their own. One file tells the processes what to do, and another contains the times that
+ * they have measured.
  */
 final class MeasurementProcesses {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
-    private static final int BUFFERS = 4; // send and receive, direct and shared
+    private static final int BUFFERS = 4; // send and receive buffers, each as direct and as shared memory
 
     private MeasurementProcesses() {}
 

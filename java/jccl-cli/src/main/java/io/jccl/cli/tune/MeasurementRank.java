@@ -28,8 +28,8 @@ final class MeasurementRank {
     private static final int WARMUP_ROUNDS = 25;
 
     /**
-     * Number of rounds after which the communicators are initialised again. The places that a connection gets from the
-     * kernel and in the caches may make it slower or faster than others until it is closed.
+     * Number of rounds after which the communicators are initialised again. Where the kernel places a connection in
+     * memory and in the caches makes the connection slower or faster until it is closed.
      */
     private static final int ROUNDS_OF_A_COMMUNICATOR = 6;
 

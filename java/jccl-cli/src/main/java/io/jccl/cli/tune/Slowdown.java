@@ -34,8 +34,9 @@ final class Slowdown {
      * @param chosenMicros time of the automatic choice
      * @param best name of the fastest configuration
      * @param bestMicros time of the fastest configuration
-     * @param percent by how many percent the chosen configuration is slower: the median of the rounds' ratios. Each
-     *     round contains its time twice, chosen and forced, unless the forced one was dropped as too slow.
+     * @param percent by how many percent the chosen configuration is slower: the median of the rounds' ratios. A round
+     *     times this configuration twice, as the automatic choice and forced, unless the forced one was dropped as too
+     *     slow.
      * @param micros time of each configuration, by name
      * @param repeatable in how many halves of the rounds (0 to 2) the best configuration of the other half is good
      */
@@ -182,8 +183,8 @@ final class Slowdown {
     }
 
     /**
-     * Returns the time of each configuration as a table, in microseconds. The time of one that was dropped as too slow
-     * comes from the rounds before that.
+     * Returns the time of each configuration as a table, in microseconds. A configuration that was dropped as too slow
+     * has the time of its earlier rounds.
      */
     static String formsToText(List<Row> rows) {
         TreeSet<String> names = new TreeSet<>();

@@ -127,7 +127,7 @@ final class ChildProcess {
 
     private static String end(Process process, Path log) throws IOException, InterruptedException {
         process.descendants().forEach(ProcessHandle::destroyForcibly);
-        process.destroyForcibly().waitFor(10, TimeUnit.SECONDS); // the driver may hold a process for longer
+        process.destroyForcibly().waitFor(10, TimeUnit.SECONDS); // the driver can keep a killed process longer
         return Files.readString(log);
     }
 }

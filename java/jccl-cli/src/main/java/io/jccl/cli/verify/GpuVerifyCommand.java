@@ -225,8 +225,8 @@ public final class GpuVerifyCommand implements Callable<Integer> {
     }
 
     /**
-     * Measures the copy limit in GB/s: on one GPU that of copies inside it, on several that of the slowest copy to a
-     * neighbour. Returns 0 if nothing was measured.
+     * Measures the copy limit in GB/s: with one GPU, the bandwidth of copies inside the GPU; with several, the lowest
+     * bandwidth of a copy to a neighbour. Returns 0 if nothing was measured.
      */
     private double copyLimit(int used) throws IOException, InterruptedException {
         List<String> command =

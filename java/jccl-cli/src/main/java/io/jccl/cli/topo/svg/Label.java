@@ -14,15 +14,15 @@ import io.jccl.cli.output.Svg;
  */
 record Label(TextStyle style, String text, double x, double y, boolean middle, double space) {
 
-    /** Factor by which a line may be wider than its bound in some font. */
+    /** Factor by which a line may exceed its bound in some font. */
     private static final double SPARE = 1.15;
 
-    /** Returns the area that it covers in a wide font. */
+    /** Returns the area that the label covers in a wide font. */
     Box box() {
         return box(Math.min(style.width(text), space));
     }
 
-    /** Returns the area that it most likely covers. */
+    /** Returns the area that the label covers in the fonts of the style sheet. */
     Box likelyBox() {
         return box(Math.min(style.likelyWidth(text), space));
     }

@@ -15,8 +15,8 @@ final class Labels {
     private static final double PADDING = 12;
 
     /**
-     * If a host has more ranks in host memory, their boxes contain only numbers, so that the picture does not become
-     * too wide.
+     * If a host has more ranks in host memory than this, their boxes contain only numbers, so that the picture does not
+     * become too wide.
      */
     private static final int MAX_HOSTS_NAMED = 16;
 

@@ -42,12 +42,12 @@ enum TextStyle {
         return size;
     }
 
-    /** Returns the name of its class in the style sheet. */
+    /** Returns the name of this style's class in the style sheet. */
     String css() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** Returns its rule of the style sheet. */
+    /** Returns this style's rule in the style sheet. */
     String rule() {
         String weight = bold ? " font-weight: 600;" : "";
         return "." + css() + " { font-size: " + Svg.number(size) + "px;" + weight + " }\n";
