@@ -60,8 +60,8 @@ JCCL_DEVICE float widenE4m3(uint8_t bits) {
       : "h"(static_cast<uint16_t>(bits)));
   return value;
 #else
-  // The half that these bits form has the exponent of the e4m3 minus 8, so its value is multiplied by 2^8. The NaN of
-  // e4m3 would become the number 480.
+  // Moves the bits of the e4m3 to their places in a half. The half's bias is larger by 8, so the result is multiplied
+  // by 2^8. The NaN of e4m3 needs its own case: it would become the number 480.
   const float value = widenHalf(static_cast<uint16_t>((bits & 0x80u) << 8 | (bits & 0x7fu) << 7)) * 256.0f;
   return (bits & 0x7fu) == 0x7fu ? __uint_as_float(0x7fffffffu) : value;
 #endif

@@ -53,8 +53,9 @@ JCCL_DEVICE void storeFirst(uint32_t* p, uint32_t value) {
 
 JCCL_DEVICE void fence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
-// Volatile accesses, even of vectors, are relaxed accesses of system scope. Their program order stays, so that the
-// loads of several cells or lines are in flight together. They order no other accesses, and are no compiler barriers.
+// Volatile accesses, even of vectors, are relaxed accesses of system scope. The compiler keeps them in program order.
+// They are no compiler barriers and order no other accesses, so the loads of several cells or lines are in flight
+// together.
 JCCL_DEVICE Vec16 loadCells(const void* p) {
   Vec16 value;
   asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(globalAddress(p)));
@@ -82,7 +83,7 @@ JCCL_DEVICE Word<Bytes> loadPeer(const void* p) {
     asm volatile("ld.volatile.global.u64 %0, [%1];" : "=l"(value) : "l"(at));
     return value;
   } else {
-    uint32_t value;  // no register is narrower than 16 bits
+    uint32_t value;  // asm operands have at least 16 bits
     if constexpr (Bytes == 4) {
       asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(value) : "l"(at));
     } else if constexpr (Bytes == 2) {

@@ -10,7 +10,7 @@
 
 namespace jccl::simt {
 
-// Allows an array type before the name of a variable.
+// Lets JCCL_SHARED declare a variable of an array type with the type before the name, as in `T name`.
 template <class T>
 struct SharedVariable {
   static_assert(std::is_trivial<T>::value, "shared memory is not initialised: the type must be trivial");
@@ -69,7 +69,7 @@ JCCL_DEVICE uint64_t swapShared(uint64_t* p, uint64_t expected, uint64_t next) {
   return atomicCAS(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(expected),
                    static_cast<unsigned long long>(next));
 }
-// Atomic, because plain accesses would be races, and compute-sanitizer would report them.
+// These accesses are atomic: compute-sanitizer would report plain ones as races.
 JCCL_DEVICE uint64_t loadShared(const uint64_t* p) { return swapShared(const_cast<uint64_t*>(p), 0, 0); }
 JCCL_DEVICE void storeShared(uint64_t* p, uint64_t value) {
   (void)atomicExch(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(value));
@@ -81,8 +81,8 @@ JCCL_DEVICE uint64_t nanos() {
   return time;
 }
 
-// Only keeps the compiler from transforming waiting loops. A waiting warp costs others little, and a back-off sleep
-// would cost latency.
+// A compiler barrier only, so that loads stay in waiting loops. The warp does not sleep: its polling costs other warps
+// little, and a sleep would add latency.
 JCCL_DEVICE void pause() { asm volatile("" ::: "memory"); }
 
 }  // namespace jccl::simt

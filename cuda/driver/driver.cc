@@ -24,7 +24,7 @@ constexpr int kOldest = 12000;  // the first version with cuGetProcAddress_v2 an
 constexpr const char* kMpsAttribute = "CU_DEVICE_ATTRIBUTE_MPS_ENABLED";
 constexpr int kMpsVersion = 12030;
 struct Without {
-  const char* name;  // prefix of the names of calls that are needed together
+  const char* name;  // prefix of the names of all calls that the feature needs
   const char* what;
 };
 constexpr Without kWithout[] = {

@@ -9,8 +9,8 @@
 namespace jccl::device {
 
 // Begins a block's work; called by all its threads. Returns false if an operation of this rank has failed or the rank
-// was aborted. So operations issued after a failure end at once, and touch no memory that was returned to the
-// application.
+// was aborted. So operations issued after a failure end at once, and touch no buffers: the application may have them
+// back already.
 JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, const LaunchControl& control) {
   bool failed = false;
   if (simt::threadIndex() == 0) {
@@ -61,7 +61,7 @@ JCCL_DEVICE void forWorks(const AnyLaunch& works, Storage<Work>& storage, WaitCo
     simt::syncBlock();
     if (simt::blockIndex() < storage.get().choice.channels && !run(storage.get())) return;
     if (index() == works.moreCount) return;
-    simt::syncBlock();  // the next work overwrites this one
+    simt::syncBlock();  // the next work overwrites this one in `storage`
     if (simt::threadIndex() == 0) {
       take(resolved(works.more, works.inlined)[index()]);
       ++wait.sequence;
@@ -71,7 +71,7 @@ JCCL_DEVICE void forWorks(const AnyLaunch& works, Storage<Work>& storage, WaitCo
 }
 
 // Returns the number of collectives that the channel has run. The load is relaxed, not plain, because another thread
-// may have counted the last collective.
+// may have written the number.
 JCCL_DEVICE uint64_t operationsOf(const DeviceChannel& channel) { return simt::loadRelaxed(&channel.operations); }
 
 // Adds to the number of collectives that the channel has run, which is in device memory. One thread calls this when the

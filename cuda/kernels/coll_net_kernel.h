@@ -49,8 +49,8 @@ class CollNetKernel {
         children + (leads ? 2 : 1), [&](int i) { return peerOf(i, channel.leaderAfter); },
         [&](int i) { return peerOf(i, channel.leaderBefore); });
     if (LinkedBlock::thread() == 0) shared.transfer = transferOf(launch, work, channel, Protocol::Simple);
-    // The network does not check that all hosts run the same operation, so each leader sends the next one an empty
-    // chunk.
+    // The network does not check that all hosts run the same operation. So each leader sends the next leader an empty
+    // chunk, whose check word identifies the operation.
     if (leads && !compareWithLeaders(launch, shared, LinkRange{0, 0, children + 1, 1, 0})) return false;
     if (LinkedBlock::thread() == 0) plan(launch, work, channel, children, shared);
     simt::syncBlock();
@@ -94,7 +94,8 @@ class CollNetKernel {
     shared.tree.make(false, chain.last, chain.chunkCount, chain.begin, chain.count);
   }
 
-  // Sends an empty chunk to a leader, or receives one. Returns true if it is of the same operation.
+  // Sends an empty chunk to the next leader, or receives one from the previous leader. Returns false if the received
+  // chunk belongs to another operation, and after any other failure.
   JCCL_DEVICE static bool compareWithLeaders(const Launch& launch, Shared& shared, const LinkRange& link) {
     simt::syncBlock();
     if (LinkedBlock::thread() == 0) shared.up.make(shared.block, launch.shape, shared.transfer, link);

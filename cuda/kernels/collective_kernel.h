@@ -19,7 +19,7 @@ class CollectiveKernel {
     Storage<Work> work;
     DeviceTransfer transfer;
     Storage<Primitives> primitives;
-    Storage<Primitives> down;  // used by trees only
+    Storage<Primitives> down;  // for the way down a tree; only trees use it
     Storage<RingPlan> ring;
     Storage<TreePlan> tree;
     Storage<DirectPlan> direct;

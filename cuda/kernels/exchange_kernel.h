@@ -154,7 +154,7 @@ class ExchangeKernel {
           waits = waits || queue.task != queue.end;
         });
         if (!waits) break;
-        // Stops polling for other queues as soon as one is ready.
+        // One ready queue ends the polling of all threads, so that the block can move its chunk.
         if (ready) {
           simt::storeShared(&shared_.readyRound, round + uint64_t{1});
           break;
@@ -166,7 +166,7 @@ class ExchangeKernel {
       if (ready) {
         waiter.forget(memory);
         memory = {};
-        // A rank that never has to wait must check the abort word, too.
+        // A thread whose queues are always ready must check the abort word and the deadline, too.
         if (round % kRoundsPerClock == 0) failed = failed || !waiter.goesOn(memory, placeOf());
       }
       const bool any = simt::syncOr(kReady, static_cast<int>(threads_), ready || waits);
@@ -185,8 +185,8 @@ class ExchangeKernel {
 
   JCCL_DEVICE void moveChunk(const Queue& queue) const { move(&queue.source, &queue.destination, queue.chunk); }
 
-  // Returns the place where this thread waits. If all its queues are ready, returns the place of the next step of one
-  // of them.
+  // Returns the place where this thread waits: the next step of a queue that is not ready. If all its queues are ready,
+  // returns the next step of one of them.
   JCCL_DEVICE WaitPlace placeOf() {
     WaitPlace place{-1, TransportKind::None, WaitFor::Data, Protocol::Simple, 0};
     forQueues([&](const Queue& queue) {

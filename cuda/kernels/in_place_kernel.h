@@ -3,11 +3,12 @@
 // write n x S, which is the minimum. Small all-reduces are one-shot: every rank reduces everything for itself, unless a
 // rank overwrites data that others still read.
 //
-// Each channel meets the same channel of all ranks twice: before, to exchange the addresses of the buffers, and after,
-// when all have done their part. No data goes through slots.
+// Each channel meets the same channel of all ranks twice: before any data moves, to exchange the addresses of the
+// buffers, and again when all ranks have moved their data. No data goes through slots.
 //
-// If a peer cannot reach one of a rank's buffers, only that rank knows before the ranks meet. Then all ranks touch only
-// their own buffers, and exchange the data through bounce buffers in their segments. The results have the same bits.
+// If a peer cannot reach one of a rank's buffers, only that rank knows, and tells the others when they first meet. Then
+// all ranks touch only their own buffers, and exchange the data through bounce buffers in their segments. The results
+// are equal, bit for bit.
 #pragma once
 
 #include "collectives/ring.h"
@@ -51,7 +52,8 @@ class InPlaceKernel {
   }
 
  private:
-  // The maximum size for one-shot. For larger data, reading everything n times costs more than is saved in writes.
+  // The maximum size for one-shot, in which each of the n ranks reads all inputs. For larger data, these reads cost
+  // more than the saved writes.
   static constexpr size_t kMaxOneShotBytes = 256 * 1024;
   static constexpr size_t kShareAlignment = 128;
   enum Barrier : int { kFailed = 1, kOverwrites = 2, kUnreachable = 3 };
@@ -77,7 +79,8 @@ class InPlaceKernel {
     }
   }
 
-  // Returns the buffer-exchange descriptor that rank `writer` writes, in its reader's memory.
+  // Returns the buffer-exchange descriptor that rank `writer` writes. `descriptors` are those of the rank that reads
+  // it, in that rank's memory.
   JCCL_DEVICE ExchangeDescriptor* descriptorOf(ExchangeDescriptor* descriptors, int writer) const {
     return descriptors + static_cast<size_t>(simt::blockIndex()) * launch_.size + writer;
   }
@@ -171,7 +174,7 @@ class InPlaceKernel {
     moveShared(sources, destinations, count * element, reads);
   }
 
-  // Moves data between the buffers that all threads have listed in `shared_`.
+  // Moves data between the buffers in `shared_`, which the threads have listed together.
   JCCL_DEVICE void moveShared(int sources, int destinations, size_t bytes, bool reduces) const {
     moveAlone(*this, sources, destinations, bytes, reduces);
   }
@@ -246,7 +249,7 @@ class InPlaceKernel {
         }
         moveShared(1, 1, bytes, false);
       };
-      // Waits until all ranks have read the previous round.
+      // Waits until all ranks have read the bounce buffers of the previous round.
       if (done != 0 && !meet(++step)) return false;
       if (reduces) {
         JCCL_NO_UNROLL
@@ -277,8 +280,8 @@ class InPlaceKernel {
     return true;
   }
 
-  // Waits until all ranks have reached this step of the operation; this rank then sees what they wrote before. No peer
-  // is more than one step ahead.
+  // Waits until all ranks have reached this step of the operation. This rank then sees everything that they wrote
+  // before they reached the step. No peer is more than one step ahead of this rank.
   JCCL_DEVICE bool meet(uint64_t step) const { return meetAlone(*this, step); }
   JCCL_DEVICE_CALL static bool meetAlone(const InPlaceKernel kernel, uint64_t step) { return kernel.meetAt(step); }
   JCCL_DEVICE bool meetAt(uint64_t step) const {

@@ -1,7 +1,8 @@
 // The launch descriptor: all arguments of a kernel, in plain structs that host and device share.
 //
 // Device memory has two kinds of content. The plan of a channel is constant. The ends of its connections and its count
-// of operations belong to the kernels, which advance them, ordered by one stream. So a captured graph can be replayed.
+// of operations belong to the kernels, which advance them; kernels of one communicator run one after another. So a
+// captured graph can be replayed.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +20,9 @@ constexpr int kMaxTreeLinks = 3;
 
 // A rank's part in one channel; a grid has one block per channel.
 struct DeviceChannel {
-  LinkEnd* sends;            // indexed by peer; the last end leads to a network that reduces
+  LinkEnd* sends;            // by peer; the end after those of all ranks leads to the network that reduces
   LinkEnd* recvs;            // indexed like `sends`
-  const int32_t* ringOrder;  // [i]: the rank i places after this one
+  const int32_t* ringOrder;  // ringOrder[i]: the rank i places after this one
   int32_t ringPosition;      // place of this rank on the ring, counted from rank 0
   int32_t treeUp;            // -1: this rank is the tree's root
   int32_t treeDown[kMaxTreeLinks];
@@ -35,7 +36,7 @@ struct DeviceChannel {
   int32_t hostTreeDown[kMaxTreeLinks];
   int32_t hostTreeChildren;
   int32_t chainRanks;   // for all-gathers and reduce-scatters: number of ranks from this one to the last of the chain
-  int32_t chainPlace;   // place of this rank among those ranks, by rank number
+  int32_t chainPlace;   // index of this rank among those ranks in order of rank number
   int32_t leaderAfter;  // on a leader: the next leader, with which it compares operations
   int32_t leaderBefore;
   uint64_t operations;     // number of collectives that this channel has run; equal on all ranks
@@ -44,8 +45,8 @@ struct DeviceChannel {
 
 // Limits of the waits of a launch: the control words that end them, and the timeout.
 struct LaunchControl {
-  ChannelControls controls;  // of all channels, even those that the launch does not use
-  uint64_t timeoutNanos;     // 0: for ever
+  ChannelControls controls;  // of all channels of the communicator
+  uint64_t timeoutNanos;     // of each operation; 0: no limit
   uint64_t sequence;         // number of the launch's first operation, for the progress records
 };
 
@@ -74,21 +75,22 @@ struct Work {
   uint8_t* recv;
   size_t count;  // in the units of the collective
   int32_t root;
-  uint32_t unreachable;  // in place: 1 if a peer cannot reach one of the buffers
-  // For v-forms: counts and displacements by rank, in device memory; null for equal parts. `fingerprint` mixes them in.
+  uint32_t unreachable;  // for operations in place: 1 if a peer cannot reach one of this rank's buffers
+  // For v-forms: counts and displacements by rank, placed as InlineArguments says; null for equal parts. `fingerprint`
+  // covers them.
   const int64_t* counts;
   const int64_t* displacements;
   uint64_t fingerprint;
-  const InPlacePeer* peers;  // by rank, in device memory; only for operations in place
+  const InPlacePeer* peers;  // by rank, placed as InlineArguments says; only for operations in place
 };
 
 // The works of a launch; the first is the descriptor itself. A block executes, one after the other, the works whose
 // number of channels is above the block's index. The works are operations with consecutive numbers from
 // control.sequence on.
 struct Works : Work {
-  const Work* more;  // in device memory
+  const Work* more;  // works after the first; placed as InlineArguments says
   uint32_t moreCount;
-  uint32_t blocks;  // of the grid: the largest number of channels of a work
+  uint32_t blocks;  // blocks of the grid: the largest number of channels of a work
 };
 
 struct Launch : Works {
@@ -102,14 +104,14 @@ struct Launch : Works {
 
 // The buffer-exchange descriptor for operations in place. It is in the reader's memory, one per channel and writer.
 struct alignas(128) ExchangeDescriptor {
-  uint64_t posted;      // number of the operation; written last
+  uint64_t posted;      // number of the operation, written after the members below except `finished`
   uint64_t send, recv;  // the writer's buffers in the reader's address space
   uint64_t fingerprint;
-  uint64_t traits;                // of the writer's buffers: kOverwrites, kUnreachable
+  uint64_t traits;                // properties of the writer's buffers: kOverwrites, kUnreachable
   alignas(64) uint64_t finished;  // operation and step that the writer has reached
 
   static constexpr uint64_t kOverwrites = 1;   // the receive buffer is the send buffer
-  static constexpr uint64_t kUnreachable = 2;  // a peer cannot reach one of the buffers
+  static constexpr uint64_t kUnreachable = 2;  // a peer cannot reach one of the writer's buffers
 };
 
 // Size of a channel's bounce buffer, through which data goes if peers cannot reach the buffers; see in_place_kernel.h.
@@ -117,17 +119,17 @@ constexpr size_t kBounceBytes = 128 * 1024;
 
 struct InPlacePeer {
   ExchangeDescriptor* descriptors;  // in the peer's segment, in our address space: channel x size + rank of the writer
-  uint64_t sendThere;               // addresses of our buffers in the peer's process
+  uint64_t sendThere;               // addresses of this rank's buffers in the peer's process
   uint64_t recvThere;
 };
 
-// All-reduce, all-gather and reduce-scatter of ranks that reach each other's buffers.
+// Launch of all-reduces, all-gathers and reduce-scatters of ranks that reach each other's buffers.
 struct InPlaceLaunch : Works {
   int32_t rank;
   int32_t size;
   DeviceChannel* channels;
   LaunchControl control;
-  ExchangeDescriptor* descriptors;  // in our segment: channel x size + rank of the writer
+  ExchangeDescriptor* descriptors;  // in this rank's segment: channel x size + rank of the writer
   uint64_t bounceOffset;            // distance from a rank's descriptors to its bounce buffers, one for each channel
   InlineArguments inlined;
 };
@@ -140,16 +142,16 @@ struct MulticastChannel {
 
   alignas(128) uint64_t uses;                         // number of slot uses so far; written by the rank itself
   alignas(128) uint64_t prints[kMaxRanks];            // fingerprint of each rank's operation
-  alignas(128) uint64_t flags[kSlots][2][kMaxRanks];  // by slot, phase and rank: times that the rank has reached it
+  alignas(128) uint64_t flags[kSlots][2][kMaxRanks];  // by slot, phase, rank: how often the rank reached the phase
 };
 
-// All-reduce, all-gather and reduce-scatter through a multicast object.
+// Launch of all-reduces, all-gathers and reduce-scatters through a multicast object.
 struct NvlsLaunch : Works {
   int32_t rank;
   int32_t size;
   DeviceChannel* channels;
   LaunchControl control;
-  uint8_t* memory;     // this rank's memory: a MulticastChannel for each channel, then their slots
+  uint8_t* memory;     // this rank's memory: a MulticastChannel for each channel, then the channels' slots
   uint8_t* multicast;  // multicast address of the same memory on all ranks
   uint32_t channelCount;
   uint32_t slotBytes;
@@ -166,10 +168,10 @@ struct ExchangeTask {
 
   Kind kind;
   int32_t peer;
-  uint8_t* address;  // only read for a send or a copy
-  uint8_t* copyTo;   // for a copy
+  uint8_t* address;  // the rank's own buffer; for a copy, the source
+  uint8_t* copyTo;   // destination of a copy
   size_t bytes;
-  uint32_t fingerprint;  // both ends must agree on it
+  uint32_t fingerprint;  // must be equal at both ends
   // The index, counted from 1, of the launch's collective to which the task belongs; 0: the task is a message of its
   // own.
   uint16_t collective = 0;
@@ -188,10 +190,12 @@ struct ExchangeTask {
   }
 };
 
-// Bytes of a message for each channel that it uses; a message uses at least one channel.
+// A message uses one channel for each kBytesPerChannel full bytes of its size, but at least one and at most
+// `connected`.
 constexpr size_t kBytesPerChannel = 32 * 1024;
 
-// Connections that only exchanges use have slots of at most this size, and none for LL and LL128.
+// The maximum size of an exchange's chunk. Connections that only exchanges use have SIMPLE slots of at most this size,
+// and no slots for LL and LL128.
 constexpr uint32_t kMaxChunkBytes = 64 * 1024;
 JCCL_FN inline ConnectionShape compactShape(const ConnectionShape& shape) {
   const uint32_t slot = shape.simpleSlotBytes() < kMaxChunkBytes ? shape.simpleSlotBytes() : kMaxChunkBytes;
@@ -212,10 +216,10 @@ struct ExchangeLaunch {
   ConnectionShape shape;
   ConnectionShape compact;
   LaunchControl control;
-  // Number of collectives in the launch. The fingerprints of their tasks mix in DeviceChannel::operations, which is
-  // equal on all ranks.
+  // Number of collectives in the launch. The kernel mixes DeviceChannel::operations, which is equal on all ranks, into
+  // the fingerprints of their tasks.
   uint32_t collectives;
-  const ExchangeTask* tasks;  // in device memory; tasks of a queue are adjacent, copies come last
+  const ExchangeTask* tasks;  // placed as InlineArguments says; tasks of a queue are adjacent, copies come last
   const ExchangeQueue* queues;
   uint32_t queueCount;
   uint32_t firstCopy;

@@ -24,7 +24,8 @@ class LinkedBlock {
     }
   }
 
-  // Writes the counters of the links back. Not called after a failure: then the communicator has failed for good.
+  // Writes the counters of the links back to device memory. Not called after a failure, because a communicator that has
+  // failed runs no further operation.
   JCCL_DEVICE void close() {
     simt::syncBlock();
     for (int i = thread(); i < count_; i += threads()) {

@@ -6,8 +6,9 @@
 //   all-gather       fill: own data    work: store own part to all                         finish: copy all parts out
 //
 // After the fill and after the work, each rank sets a flag in the memory of all ranks, and waits for the flags of all.
-// So a rank may refill a slot as soon as it has finished with it, and when its kernel has ended, nobody accesses its
-// memory. Three slots are in use at a time: one is filled, the work is done on the second, and the third is finished.
+// So a rank may refill a slot as soon as it has finished the slot's chunk. When a rank's kernel has ended, no other
+// rank accesses that rank's memory. Three slots are in use at a time: one is filled, the work is done on the second,
+// and the third is finished.
 //
 // The switch reduces in an order of its own: sums of floats may differ in their last bits from run to run. All ranks of
 // an all-reduce get the same bits, because one rank reduces each shard.
@@ -97,9 +98,10 @@ class NvlsKernel {
 
  private:
   static constexpr size_t kWide = 16;
-  // Number of loads that a thread has in flight together.
+  // Number of multicast loads that a thread has in flight together.
   static constexpr int kLoads = 4;
-  // The minimum size of a chunk. Larger data is cut, so that one chunk is filled while the switch works on another.
+  // The minimum size of a chunk, unless a slot holds less. Larger data is cut into chunks, so that one is filled while
+  // the switch works on another.
   static constexpr size_t kMinChunkBytes = 32 * 1024;
   static constexpr int kFailed = 1;  // barrier for the vote on failures
 
@@ -174,8 +176,8 @@ class NvlsKernel {
     return (part * work_.count + begin_ + chunk * chunk_) * element_;
   }
 
-  // Sets this rank's flag for a phase, at all ranks. A rank that sees the flag sees everything that all threads of this
-  // block wrote before.
+  // Sets this rank's flag for a phase in the memory of all ranks. A rank that sees the flag also sees everything that
+  // the threads of this block wrote before they called arrive().
   JCCL_DEVICE void arrive(size_t chunk, int phase) const {
     simt::syncBlock();
     if (thread_ != 0) return;

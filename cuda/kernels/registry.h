@@ -1,5 +1,5 @@
-// The kernels of libjccl_cuda.so: the kernel for each operation, and the list of all kernels. All are loaded before any
-// is needed, because loading one while another spins could wait for ever.
+// The kernels of libjccl_cuda.so: the kernel for each operation, and the list of all kernels. All kernels are loaded
+// before the first launch: loading one later could wait for ever for a kernel that spins.
 #pragma once
 
 #include <string>

@@ -37,13 +37,13 @@ struct Accumulators {
   JCCL_DEVICE simt::Vec16 pack(int i) const { return {low[i].pack(), high[i].pack()}; }
 };
 
-// Types narrower than 4 bytes. Their accumulators take more registers than the packed elements, and widening them is
-// most of the code.
+// True for types narrower than 4 bytes. Their accumulators take more registers than the packed elements, and most of
+// the code widens the elements.
 template <class E>
 constexpr bool kNarrow = sizeof(typename E::Stored) < 4;
 
-// Computes left[i] = left[i] op right[i], and then divides an average. For narrow types, the loop folds one vector per
-// iteration, so that the long code exists once instead of N times.
+// Computes left[i] = left[i] op right[i]; for an average, also divides the results. For narrow types, the loop folds
+// one vector per iteration, so that the long code exists once instead of N times.
 template <class E, int N>
 JCCL_DEVICE void foldVectors(simt::Vec16 (&left)[N], simt::Vec16 (&right)[N], const Reduction& reduction) {
   constexpr int kTogether = kNarrow<E> ? 1 : N;

@@ -6,7 +6,7 @@
 #if defined(__CUDACC__)
 // Marks a function that is called, not inlined: the code exists once, however many places call it.
 #define JCCL_DEVICE_CALL __device__ __noinline__
-// Stands before a loop over registers, which cannot be indexed at run time.
+// Unrolls the loop that follows. Loops over registers need it, because registers cannot be indexed at run time.
 #define JCCL_UNROLL _Pragma("unroll")
 #else
 #define JCCL_DEVICE_CALL __attribute__((noinline))

@@ -38,7 +38,7 @@ struct DeviceTransfer {
   size_t sliceCount;  // elements per step, at most the payload of a slot
   Reduction reduction;
   uint32_t fingerprint;
-  OperationCode code;  // goes into slot headers for a network that reduces
+  OperationCode code;  // written to slot headers, for the proxy of a network that reduces
 };
 
 template <Protocol P, class E, class Faults = NoFaults, int FlagBits = 32>
@@ -48,8 +48,8 @@ class DevicePrimitives {
                                const LinkRange& links)
       : state_(state), shape_(shape), transfer_(transfer), links_(links) {}
 
-  // Returns how many threads of a block wait for chunks and slots and move data. In large blocks that use SIMPLE, the
-  // last warp only publishes.
+  // Returns the size of the team: the threads of a block that wait for chunks and slots, and that move data. In large
+  // blocks that use SIMPLE, the team lacks the last warp, which only publishes.
   JCCL_DEVICE static unsigned teamThreads(unsigned blockThreads) {
     return P == Protocol::Simple && blockThreads >= kMinSpecialised ? blockThreads - simt::kWarpThreads : blockThreads;
   }
@@ -88,10 +88,10 @@ class DevicePrimitives {
   JCCL_DEVICE_CALL void copy(size_t in, size_t out, size_t count) {
     if (input(in) != output(out)) own(input(in), output(out), count * transfer_.elementBytes);
   }
-  // With one rank, the result is the rank's own input.
+  // Called only with one rank: the result is the rank's own input.
   JCCL_DEVICE void reduceCopy(size_t in, size_t out, size_t count) { copy(in, out, count); }
 
-  // Chunks go to slots in device memory, so no address is posted for a network.
+  // Kernels receive through slots, never directly into the output, so no address is posted for a network.
   JCCL_DEVICE static constexpr bool postsReceives() { return false; }
   JCCL_DEVICE void postReceive(size_t, size_t, uint64_t) {}
 
@@ -173,7 +173,8 @@ class DevicePrimitives {
     }
   }
 
-  // For SIMPLE: lists sources and destinations in order. Each is written by the thread that waits for its link.
+  // For SIMPLE: lists sources and destinations in the order of the reduction. The thread that waits for a link writes
+  // the link's entry.
   JCCL_DEVICE void listOperands(const Team& team, const uint8_t* in, uint8_t* out, const LinkRange& links) {
     const int own = links.ownPosition < links.recvCount ? links.ownPosition : links.recvCount;
     const int firstSend = out == nullptr ? 0 : 1;
@@ -206,8 +207,8 @@ class DevicePrimitives {
   }
 
   JCCL_DEVICE void post(const Team& team, uint32_t bytes, uint32_t check, const LinkRange& links) {
-    // If one warp only publishes, its threads are numbered after the team. Otherwise each thread publishes for its
-    // links.
+    // If the last warp only publishes, its threads divide the links among themselves. Otherwise all threads of the
+    // block do.
     const unsigned first = team.threads < simt::blockThreads() ? team.threads : 0;
     if (team.thread < first) return;
     const int begin = static_cast<int>(team.thread - first);
@@ -288,7 +289,7 @@ class DevicePrimitives {
     simt::syncThreads(kAll, static_cast<int>(all.threads));
   }
 
-  // SIMPLE contains the code of Mover<E> anyway.
+  // SIMPLE uses Mover<E> for slots, so copies need no second Mover's code.
   using OwnMover = std::conditional_t<P == Protocol::Simple, Mover<E>, Copier>;
 
   static constexpr size_t kHeaderCheck = offsetof(SlotHeader, check);

@@ -22,8 +22,8 @@ namespace jccl::device {
 
 struct Reduction {
   ReduceOp op;
-  uint32_t divisor;  // divides the finished result; 1: no division
-  bool isSigned;     // of integers
+  uint32_t divisor;  // divisor of the finished result; 1: no division
+  bool isSigned;     // for integers only
 };
 
 JCCL_DEVICE Reduction reductionOf(DataType type, ReduceOp op, uint32_t divisor) {
@@ -219,7 +219,7 @@ struct XorOf {
   }
 };
 
-// Calls run(operation) with the operation that folds. An average folds as a sum, and is divided later.
+// Calls run(operation) with the operation that folds. For an average, this is the sum; the caller divides later.
 template <class E, class Run>
 JCCL_DEVICE void withOperation(ReduceOp op, const Run& run) {
   if constexpr (std::is_integral_v<typename E::Scalar>) {
@@ -259,8 +259,8 @@ class Accumulator {
     numbers.load(granule);
     withOperation<E>(reduction.op, [&](auto op) { combine<decltype(op)>(numbers, reduction.isSigned); });
   }
-  // Folds the accumulator `numbers` into this one. Callers widen both once, not once per operation: for narrow types
-  // widening is most of the code.
+  // Folds the accumulator `numbers` into this one. Both contain widened elements, so that the code that widens, most of
+  // the code for narrow types, exists once and not once per operation.
   template <class Op>
   JCCL_DEVICE void combine(const Accumulator& numbers, bool isSigned) {
     JCCL_UNROLL

@@ -16,15 +16,16 @@ constexpr int kMaxLinks = 63;
 // smaller multiple of 32 works, too; from 128 on, SIMPLE has a warp that only publishes.
 constexpr int kMaxBlockThreads = 384;
 
-// One end of a connection, in device memory. Only kernels advance it, and one stream orders them.
+// One end of a connection, in device memory. Only kernels advance it, and kernels of one communicator run one after
+// another.
 struct alignas(16) LinkEnd {
   uint8_t* block;  // the receiver's block, which contains the slots
   // The first SIMPLE slot. The slots are in `block`, unless an adapter moves their data: then this is separate GPU
   // memory for the data, and `block` keeps the headers.
   uint8_t* slots;
   uint64_t* head;       // the sender's head line
-  uint64_t step;        // next step to write, or to read
-  uint64_t cachedHead;  // value of the head that the sender read last
+  uint64_t step;        // next step that this end writes or reads
+  uint64_t cachedHead;  // on the sender: value of the head when last read
   TransportKind transport;
   bool rotates;  // chunks alternate between the parts of a SIMPLE slot
   bool compact;  // the block has the shape of compactShape(), for exchanges only

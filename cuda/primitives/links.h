@@ -35,7 +35,7 @@ struct ActiveLink {
   uint8_t* slots;
   uint64_t* head;
   uint64_t step;      // written by the thread that waits for this link
-  uint64_t postStep;  // the same, written by the thread that publishes for it
+  uint64_t postStep;  // equals `step`; written by the thread that publishes for this link
   uint64_t cachedHead;
   int32_t peer;
   TransportKind transport;
@@ -48,7 +48,7 @@ struct ActiveLink {
     block = end->block;
     slots = end->slots;
     head = end->head;
-    // Other threads may have advanced these counters for the previous operation.
+    // Relaxed, not plain: another thread may have written these counters after the previous operation.
     step = postStep = simt::loadRelaxed(&end->step);
     cachedHead = simt::loadRelaxed(&end->cachedHead);
     peer = which;
@@ -62,7 +62,7 @@ struct ActiveLink {
   }
   // Returns true if a network is between the ends. One comparison suffices, because an open link has a transport.
   JCCL_DEVICE bool hasProxy() const { return transport >= TransportKind::Plugin; }
-  // Returns true if the step's SIMPLE slot is published; then sets `matches` to true if its check word is `check`.
+  // Returns true if the step's SIMPLE slot is published. Then sets `matches`: whether the slot's check word is `check`.
   JCCL_DEVICE bool isPublished(const uint8_t* header, uint32_t check, bool& matches) const {
     const uint64_t word = simt::loadAcquire(reinterpret_cast<const uint64_t*>(header));
     if (!hasProxy()) {
@@ -78,7 +78,7 @@ struct ActiveLink {
   }
 };
 
-// A chunk that one step moves over a link. The thread that waits for the link writes it; after the barrier all threads
+// Where a step's chunk is on one link. The thread that waits for the link writes this; after the barrier all threads
 // read it.
 struct SlotChunk {
   uint8_t* at;  // the slot; for SIMPLE the chunk in the slot

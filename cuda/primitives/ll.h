@@ -126,7 +126,7 @@ class LLMover {
     return true;
   }
 
-  // Removes old flags from the cells that the step did not write: see LLFlags.
+  // Removes old flags from the cells of the slot that the step did not write: see LLFlags.
   JCCL_DEVICE void scrub(const SlotChunk& chunk, uint32_t bytes, const ConnectionShape& shape) const {
     if (!Flags::mustScrub(chunk.step)) return;
     const uint32_t written = 1 + (bytes + kLLPayloadBytes - 1) / kLLPayloadBytes;

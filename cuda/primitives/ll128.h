@@ -33,7 +33,7 @@ class LL128Mover {
   static constexpr uint32_t kLanes = UserLines::kLanes;
   static constexpr uint32_t kLines = UserLines::kLines;
   static constexpr uint32_t kFirstPayload = kLL128PayloadBytes - kLL128HeaderBytes;
-  // Number of passes whose loads are in flight together, unless several links are reduced.
+  // Number of passes whose loads are in flight together, unless data of several links is reduced.
   static constexpr int kPasses = 4;
 
   struct Step {
@@ -44,7 +44,7 @@ class LL128Mover {
   };
   // The lines that a warp moves in one or several passes.
   struct Place {
-    uint32_t left;    // number of lines of the slot from the warp's first line on
+    uint32_t left;    // number of lines from the warp's first line to the last line of the step
     uint32_t stride;  // distance, in lines, between the lines of two adjacent passes
     size_t offset;    // from the start of the slot to this lane's 16 bytes in the lines of the first pass
     bool flag;        // this lane moves the flags of its lines
@@ -54,7 +54,7 @@ class LL128Mover {
       const uint32_t lines = has(pass) ? left - pass * stride : 0;
       return (lines < kLines ? lines : kLines) * kLanes;
     }
-    // Returns the mask of the lanes that have a line.
+    // Returns the mask of the lanes that move a line in the pass.
     JCCL_DEVICE unsigned mask(int pass) const {
       const uint32_t count = lanes(pass);
       return count == simt::kWarpThreads ? simt::kFullMask : (1u << count) - 1;
@@ -197,7 +197,8 @@ class LL128Mover {
     };
     simt::syncWarp(simt::kFullMask);
     if (!waiter.waitTogether(simt::kFullMask, ready, waits)) return false;
-    // A proxy writes lines word by word, and their flags last, with release. The lanes with flags acquire that here.
+    // A proxy writes lines word by word, and their flags last, with release. This fence makes the flags that lanes have
+    // loaded acquires.
     if (!Faults::kSkipsFence && state_.recvs[links_.firstRecv + link].hasProxy()) simt::fence();
     simt::syncWarp(simt::kFullMask);  // orders the flags that some lanes have read before the loads of all lanes
     load();

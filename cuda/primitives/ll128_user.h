@@ -22,7 +22,7 @@ namespace jccl::device {
 class UserLines {
  public:
   static constexpr uint32_t kLines = 4;  // lines that a warp moves at once
-  static constexpr uint32_t kLanes = 8;  // lanes that move a line
+  static constexpr uint32_t kLanes = 8;  // number of lanes that move one line
 
   // Selects the user memory of the four lines from `firstLine` on, in a slot that contains `bytes` of user memory.
   JCCL_DEVICE UserLines(uint64_t* staging, const uint8_t* user, uint32_t firstLine, uint32_t bytes)
@@ -47,7 +47,7 @@ class UserLines {
   JCCL_DEVICE simt::Vec16 granules(simt::Vec16 vector) const {
     const uint32_t granule = 15 * (lane_ / kLanes) + 2 * (lane_ % kLanes);
     if (skew_ % 8 != 0) return shiftedOut(vector, granule);
-    const uint32_t half = granule + skew_ / 8;  // the granule's place among the halves of all vectors
+    const uint32_t half = granule + skew_ / 8;  // index of the granule's half among all vectors' halves
     const uint32_t from = half / 2;
     const bool across = half % 2 != 0;
     const uint64_t low = simt::shuffle(simt::kFullMask, vector.low, static_cast<int>(across ? from + 1 : from));
@@ -68,8 +68,8 @@ class UserLines {
 
   JCCL_DEVICE uint8_t* vector() const { return reinterpret_cast<uint8_t*>(address_ - skew_ + 16 * lane_); }
 
-  // Accesses only bytes `begin` to `end` of a vector, which belong to the user's buffer. Not inlined, because this is
-  // rare.
+  // Accesses only bytes `begin` to `end` of a vector; the others are outside the user's buffer. Not inlined, because
+  // few vectors need it.
   JCCL_DEVICE_CALL static simt::Vec16 loadPart(const uint8_t* vector, int begin, int end) {
     return {loadHalf(vector, begin, end), loadHalf(vector + 8, begin - 8, end - 8)};
   }
@@ -99,7 +99,7 @@ class UserLines {
     if (lane_ % kLanes == kLanes - 1) granules.high = granules.low;
     const uint32_t granule = 15 + 2 * lane_ - skew_ / 8;  // counted from one line before the window
     const uint32_t inLine = granule % 15;
-    // `from` is no lane of the warp only for vectors that are not stored.
+    // For vectors that are not stored, `from` can be outside the warp.
     const uint32_t from = kLanes * (granule / 15) - kLanes + inLine / 2;
     const bool across = inLine % 2 != 0 || inLine == 14;
     const uint64_t low =
@@ -108,7 +108,7 @@ class UserLines {
     return across ? simt::Vec16{high, low} : simt::Vec16{low, high};
   }
 
-  // Returns eight bytes of shared memory from any byte on.
+  // Returns the eight bytes of shared memory that begin at byte `byte`, which need not be aligned.
   JCCL_DEVICE uint64_t shifted(uint32_t byte) const {
     const uint32_t shift = 8 * (byte % 8);
     return staging_[byte / 8] >> shift | staging_[byte / 8 + 1] << (64 - shift);

@@ -46,13 +46,13 @@ class Mover {
   JCCL_DEVICE Mover(const Team& team, const Operands& operands, const Reduction& reduction = {ReduceOp::Sum, 1, false})
       : team_(team), operands_(operands), reduction_(reduction) {}
 
-  // Moves in a function that is not inlined, so that the caller's registers do not add to its own. That function takes
-  // the Mover by value, because every loop would read members behind a pointer from local memory.
+  // Calls runAlone(), which is not inlined: inlined, it would need registers in addition to the caller's. runAlone()
+  // takes the Mover by value. By a pointer, every loop would read the members from local memory.
   JCCL_DEVICE void run(size_t bytes) const { runAlone(*this, bytes); }
 
  private:
   JCCL_DEVICE_CALL static void runAlone(const Mover mover, size_t bytes) { mover.move(bytes); }
-  // Not inlined, because it is used in many places and moves little.
+  // Not inlined, because move() calls this in several places, for few elements.
   JCCL_DEVICE_CALL static void narrowAlone(const Mover mover, size_t begin, size_t end) {
     mover.eachElement(begin, end);
   }
@@ -79,7 +79,7 @@ class Mover {
 
   using Stored = typename E::Stored;
   static constexpr size_t kWide = 16;
-  // Loads of 16 bytes that a thread has in flight, from one source or from two.
+  // Number of loads of 16 bytes that a thread has in flight, from one source or from two together.
   static constexpr int kLoads = 8;
 
   JCCL_DEVICE int sourceCount() const { return M == Moves::AnySources ? operands_.sourceCount : 1; }
@@ -103,7 +103,7 @@ class Mover {
     }
   }
 
-  // N offsets of 16 bytes each that one thread moves together. each() visits those before `end`.
+  // The offsets of N vectors of 16 bytes that one thread moves together. each() visits the offsets below `end`.
   template <int N>
   struct Places {
     size_t at, stride, end;

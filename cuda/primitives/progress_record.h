@@ -8,9 +8,9 @@
 
 namespace jccl::device {
 
-// The place where a channel waits or has failed, in memory that the host maps and can read at any time. It is written
-// once a wait has become long. If several threads of the channel wait, the record shows the last to write; each single
-// word is whole.
+// The place where a channel waits or has failed, in memory that the host maps and can read at any time. A thread writes
+// the record when it has waited for long. If several threads of the channel wait, the record shows the thread that
+// wrote last. Each single word is whole, but the words can come from different threads.
 struct alignas(64) ProgressRecord {
   uint64_t sequence;     // number of the operation, plus one; written last; 0: nothing waits
   uint64_t place;        // peer 16 | transport 8 | waitFor 4 | protocol 4 | step 32

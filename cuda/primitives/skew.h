@@ -62,8 +62,8 @@ class Skew {
   }
 
  private:
-  // The word that is split has bytes at both ends of the sixteen. For its byte i, isFirst() returns true if it is at
-  // the first end, and placeOf() returns its offset in the sixteen bytes.
+  // The word that is split has bytes at both ends of the sixteen. isFirst() returns true if byte i of this word is at
+  // the first end, and placeOf() returns the offset of byte i in the sixteen bytes.
   JCCL_DEVICE bool isFirst(unsigned i) const { return i + bytes_ < 4; }
   JCCL_DEVICE unsigned placeOf(unsigned i) const { return isFirst(i) ? i : 12 + i; }
   JCCL_DEVICE static uint64_t both(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }

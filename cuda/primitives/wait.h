@@ -1,8 +1,8 @@
 // Waits of device threads. Each is limited by the clock, the abort word and failures elsewhere in the launch. Every
 // loop of device code that waits uses a Waiter.
 //
-// The words that limit waits are in host memory. One thread of a block at a time reads them, whichever waits when a
-// reading is due. The other threads find its result in shared memory.
+// The words that limit waits are in host memory. One thread of a block at a time reads them: the first that waits when
+// the time for a reading has come. The other threads find the result in shared memory.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace jccl::device {
 // State that all waits of a block share.
 struct WaitControl {
   ChannelControls controls;
-  ProgressRecord* record;  // of this channel
+  ProgressRecord* record;  // record of the block's channel
   uint64_t sequence;
   uint64_t startNanos;
   uint64_t timeoutNanos;  // counted from startNanos; 0: for ever
@@ -29,7 +29,7 @@ struct WaitControl {
   static constexpr uint64_t kOver = ~uint64_t{0};
 };
 
-// Records a failure for all channels and for the host. The first code stays.
+// Records a failure for all channels and for the host. A code that was recorded earlier stays.
 JCCL_DEVICE_CALL inline void setResult(ControlWords* words, int channels, uint32_t code) {
   simt::storeFirst(&words->result, code);
   const uint32_t first = simt::loadAcquire(&words->result);
@@ -44,7 +44,7 @@ class Waiter {
   // State of one thread's wait.
   struct WaitMemory {
     uint64_t start = 0;
-    uint64_t shown = 0;  // time at which the record was last written; 0: never
+    uint64_t shown = 0;  // time at which this wait last wrote the record; 0: never
   };
 
   // Returns true as soon as ready() is true, and false when the deadline has passed or the operation has failed.
@@ -67,7 +67,7 @@ class Waiter {
     return memory.shown != WaitControl::kOver;
   }
 
-  // Clears the progress record after a wait.
+  // Clears the progress record after a wait, if the wait has written it.
   JCCL_DEVICE void forget(const WaitMemory& memory) const {
     if (memory.shown != 0) simt::storeRelaxed(&control_.record->sequence, uint64_t{0});
   }
@@ -84,7 +84,7 @@ class Waiter {
   static constexpr uint64_t kLongWaitNanos = 1'000'000;
 
   // look() and failAt() are not inlined, to keep waiting loops small. Their `place` is the result of
-  // ProgressRecord::encode(). look() returns the time at which the record was last written, or kOver.
+  // ProgressRecord::encode(). look() returns the time at which this wait last wrote the record, or kOver.
   JCCL_DEVICE_CALL static uint64_t look(const WaitControl& control, uint64_t start, uint64_t shown, uint64_t place) {
     const uint64_t now = simt::nanos(), due = simt::loadShared(&control.due);
     if (due == WaitControl::kOver) return due;
@@ -110,7 +110,8 @@ class Waiter {
       return false;
     }
     if (result != 0) {
-      // The channel that failed has recorded the place. Other channels record where the failure stopped them.
+      // The channel that failed has recorded where. Each other channel records the place at which the failure ended its
+      // wait.
       if (simt::loadRelaxed(&control_.record->sequence) != control_.sequence + 1) show(place, now - start);
       return false;
     }
@@ -127,7 +128,7 @@ class Waiter {
     return true;
   }
 
-  // vote(goesOn) combines the answers of the threads that wait together.
+  // vote(goesOn) returns true if goesOn is true for all threads that wait together.
   template <class Ready, class Vote>
   JCCL_DEVICE bool waitUntil(Ready& ready, const WaitPlace& place, Vote&& vote) const {
     WaitMemory memory;

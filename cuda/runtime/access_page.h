@@ -27,7 +27,7 @@ class AccessPage {
   void revoke() { words()->revoked.store(1); }
   bool awaitsAnswer() const { return words()->revoked.load() != 0 && words()->answered.load() == 0; }
   void answer() { words()->answered.store(1); }
-  // Returns true if the rank has answered, or its process has ended.
+  // Returns true if the rank that owns the page has answered, or its process has ended.
   bool isReleased() const;
 
  private:

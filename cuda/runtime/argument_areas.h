@@ -24,7 +24,7 @@ class ArgumentArea {
 // The arguments of one launch, in its descriptor or in an area.
 class LaunchArguments {
  public:
-  // Pointers to placed values: `here` is for the host to write, `there` goes into the descriptor.
+  // Pointers to placed values: the host writes them through `here`; the descriptor contains `there`.
   template <class T>
   struct Placed {
     T* here;

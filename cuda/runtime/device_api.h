@@ -85,7 +85,7 @@ struct StreamName {
 Status nameStream(Stream stream, bool capturing, StreamName& name);
 struct StreamFacts {
   StreamName name;
-  // Whether the stream and the default stream wait for each other; false if that is not known.
+  // True if the stream and the default stream wait for each other; false if the driver does not tell.
   bool blocking = false;
   // True for the default stream itself, but not for the default stream of a thread (CU_STREAM_PER_THREAD).
   bool isDefault = false;
@@ -96,11 +96,11 @@ Status describeStream(Stream stream, const StreamName& name, StreamFacts& facts)
 Status synchronize(Stream stream);
 // Sets `capturing` to true if work that is put on the stream is recorded for a graph instead of executed.
 Status isCapturing(Stream stream, bool& capturing);
-// Threads whose unsafe calls, such as allocating, a capture forbids: all threads, only the thread that began it, or
-// none. Except for Relaxed, the thread that began a capture must also end it.
+// The threads for which a capture forbids unsafe calls, such as allocating: all threads, only the thread that began the
+// capture, or none. Unless the mode is Relaxed, the thread that began a capture must also end it.
 enum class CaptureMode : uint8_t { Global, ThreadLocal, Relaxed };
-// Records the work that is put on the stream until endCapture(). launchGraph() puts all of it on a stream, any number
-// of times.
+// Records the work that is put on the stream until endCapture(). launchGraph() puts all recorded work on a stream, any
+// number of times.
 Status beginCapture(Stream stream, CaptureMode mode = CaptureMode::ThreadLocal);
 Status endCapture(Stream stream, Graph& graph);
 Status launchGraph(Graph graph, Stream stream);

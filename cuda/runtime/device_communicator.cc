@@ -69,9 +69,9 @@ Status DeviceCommunicator::allocateControl() {
   return areas_.provide(kAreas, kAreaBytes);
 }
 
-// Creates the events in advance. The driver creates no event while another thread copies from the device to pageable
-// memory behind a kernel that waits. If an operation needed a new event then, the kernel could be waiting for that very
-// operation.
+// Creates the events in advance. If a thread copies from the device to pageable memory behind a kernel, the driver
+// creates no event for other threads until the copy has ended. The kernel could be waiting for the very operation that
+// needs the event.
 Status DeviceCommunicator::makeEvents() {
   constexpr size_t kEvents = 256;
   events_.reserve(kEvents);

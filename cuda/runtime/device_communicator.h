@@ -48,7 +48,7 @@ struct DeviceCommunicatorConfig {
   int size = 1;
   int channels = 1;
   int device = 0;
-  int threads = 256;  // number of threads of a block
+  int threads = 256;  // number of threads of a block of the kernels
   uint32_t simpleSlotBytes = 512 * 1024;
   uint32_t llSlotBytes = 64 * 1024;
   uint32_t ll128SlotBytes = 64 * 1024;
@@ -75,9 +75,9 @@ class DeviceCommunicator {
   DeviceCommunicator(const DeviceCommunicator&) = delete;
   DeviceCommunicator& operator=(const DeviceCommunicator&) = delete;
 
-  // Sets `blocks` to the number of blocks of `threads` threads that can be resident on a device at once, for all ranks
-  // that share it, and `free` to the number that no communicator of this process uses. Two multiprocessors are left to
-  // the application.
+  // Sets `blocks` to the number of blocks of `threads` threads that can be resident on a device at once; all ranks on
+  // the device share them. Sets `free` to the number of these blocks that no communicator of this process uses. Two
+  // multiprocessors are left to the application.
   static Status blockBudget(int device, int threads, int& blocks, int& free);
 
   Status setRing(int channel, const std::vector<int>& order) { return noted(plan_.setRing(channel, order)); }
@@ -220,7 +220,7 @@ class DeviceCommunicator {
   struct Introduction;
   struct InFlight {
     uint64_t number = 0;
-    Event event = nullptr;  // recorded after the launch; shared by all its operations
+    Event event = nullptr;  // recorded after the launch; all operations of the launch share it
     std::unique_ptr<ArgumentArea> arguments;
     Operation operation;     // without its counts; if its sequence is 0, the history does not contain it
     uint64_t transfers = 0;  // number in transfers_, for sends and receives
@@ -305,20 +305,20 @@ class DeviceCommunicator {
   bool anyInProcess_ = false;
   bool inPlace_ = false;
   bool prepared_ = false;
-  bool testing_ = false;  // the self-test runs, so the application has no operations in flight
-  // Allocated before any rank tests, because kernels spin during the tests.
+  bool testing_ = false;  // the self-test runs; the application has no operations in flight
+  // Allocated before any rank tests: during the tests kernels spin, and allocating could wait for them.
   HeapMemory testDevice_, testHost_;
 
   // These pointers refer to memory of `control_`.
   ChannelControls controls_{};
   ProgressRecord* records_ = nullptr;
 
-  double shareOfBlock_ = 0;  // the part of a multiprocessor that one block takes
+  double shareOfBlock_ = 0;  // fraction of a multiprocessor that one block occupies
   std::shared_ptr<KeepAliveGroup> keepAlive_;
   Stream stream_ = nullptr;
   std::optional<uint64_t> lastStream_, checkedStream_;  // ids of streams
   std::optional<uint64_t> capturedOn_;                  // handle of the stream
-  // Recorded after each operation from the first capture on.
+  // Recorded after each operation, from the communicator's first captured operation on.
   Event order_ = nullptr;
   PeerReach reach_;
   RegisteredBuffers buffers_;
@@ -337,7 +337,7 @@ class DeviceCommunicator {
   ArgumentAreas areas_;
   std::vector<Event> events_;  // free events
   uint64_t issued_ = 0;
-  std::deque<InFlight> flights_;  // in issue order, in which they also end
+  std::deque<InFlight> flights_;  // in the order of issue; operations also end in this order
   uint64_t firstFailed_ = 0;      // number of the first operation that failed; 0: none
   // `exposed_` is true while peers may still access the buffers of the operation that failed. `exposedSince_` is the
   // time since which this rank waits for them.
@@ -345,11 +345,11 @@ class DeviceCommunicator {
   std::optional<std::chrono::steady_clock::time_point> exposedSince_;
   uint64_t sequence_ = 0;  // of the last collective
   uint64_t failedSequence_ = 0;
-  // Read by any thread at any time, without the mutex.
+  // Any thread may read the two histories at any time, without the mutex.
   History history_;
   TransferHistory transfers_;
   Code failure_ = Code::Ok;
-  bool deviceFailed_ = false;  // no operation on the device will end
+  bool deviceFailed_ = false;  // the device has failed, so no operation on it will end
   std::string error_;
   std::string notice_;
 };

@@ -43,7 +43,7 @@ void DeviceCommunicator::ended(const InFlight& flight, bool ok) {
   transfers_.end(flight.transfers, ok);
 }
 
-// Frees the resources of operations that have ended. The caller holds the mutex.
+// Removes operations that have ended from flights_, and frees their resources. The caller holds the mutex.
 void DeviceCommunicator::reap() {
   while (!flights_.empty()) {
     InFlight& flight = flights_.front();
@@ -76,7 +76,7 @@ Code DeviceCommunicator::query(uint64_t number, bool& done) {
   {
     const std::lock_guard lock(mutex_);
     reap();
-    const bool broken = failure_ == Code::System;  // the device has failed, so no operation on it will end
+    const bool broken = failure_ == Code::System;  // a driver call has failed, so operations may never end
     done = broken || flights_.empty() || number < flights_.front().number;
     if (firstFailed_ != 0 && number >= firstFailed_) code = failure_;
   }
@@ -85,7 +85,7 @@ Code DeviceCommunicator::query(uint64_t number, bool& done) {
 }
 
 // Returns true when the buffers of a failed operation belong to the application again: no kernel of a peer accesses
-// them, now or later. After kReclaimTimeout it returns true, too; then the error names the peers with running kernels.
+// them, now or later. Also returns true after kReclaimTimeout; the error then names the peers whose kernels still run.
 bool DeviceCommunicator::reclaimBuffers() {
   {
     const std::lock_guard lock(mutex_);
@@ -123,7 +123,7 @@ bool DeviceCommunicator::releaseBuffers() {
   const DeviceGuard guard(config_.device);
   {
     const std::lock_guard lock(mutex_);
-    reap();  // first, so that operations that have ended well stay successful
+    reap();  // before the abort, so that operations that have ended well stay successful
   }
   abort(Code::Aborted);  // only kernels write `result`, so the code of the first failure stays
   const std::unique_lock issuing(issuing_, std::try_to_lock);

@@ -206,7 +206,7 @@ bool isPrimaryContext(driver::Context context, int ordinal) {
   if (device->context.load(std::memory_order_acquire) == nullptr) {
     unsigned flags = 0;
     int active = 0;
-    // Do not create a primary context only to compare with it.
+    // primaryContext() below would create a missing primary context. If there is none, `context` is another one.
     if (driver().primaryContextState(device->handle, &flags, &active) != driver::Result::Success || active == 0) {
       return false;
     }

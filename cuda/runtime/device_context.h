@@ -39,8 +39,8 @@ Status canReach(int ordinal, int other, bool& can);
 
 // Returns the device of the calling thread's current context.
 Status currentDevice(int& ordinal);
-// Enables access of the current device's kernels to memory of device `other`. Sets `reaches` to false if the devices
-// cannot.
+// Enables access of the current device's kernels to memory of device `other`. Sets `reaches` to false if the hardware
+// does not allow the access.
 Status reachDevice(int other, bool& reaches);
 
 Status primaryContext(int ordinal, driver::Context& context);

@@ -18,7 +18,7 @@ struct DeviceCommunicator::MulticastIntroduction {
   uint64_t magic;
   uint64_t token[2];
   int64_t process;
-  uint64_t handle;  // valid in that process
+  uint64_t handle;  // valid in process `process`
   uint64_t bytes;
   uint32_t slotBytes;
   int32_t channels;

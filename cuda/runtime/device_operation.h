@@ -33,7 +33,7 @@ struct DeviceOperation {
   Operation operation;
   std::vector<int64_t> counts;          // for a v-form; `operation` points into it
   std::vector<PointToPointTask> tasks;  // for operations that consist of sends and receives
-  bool unreachable = false;             // in place: true if a peer cannot reach a buffer
+  bool unreachable = false;             // for operations in place: true if a peer cannot reach a buffer
   // In place: address of our buffers in each peer's process, by peer. Empty if all peers use our own addresses.
   std::vector<uint64_t> sendThere, recvThere;
 
@@ -69,9 +69,9 @@ class ArgumentBytes {
 size_t argumentBytes(std::span<const DeviceOperation> operations, int size);
 
 // Divides the operations of a group into launches, and keeps their order. Adjacent operations share a launch if one
-// kernel executes them, none touches memory that another writes, and their arguments fit into `maxBytes`. Sends and
-// receives are not limited by `maxBytes`. Ranks may divide differently, because each channel executes the operations in
-// order, however many a launch contains.
+// kernel executes them all, none touches memory that another one writes, and their arguments together fit into
+// `maxBytes`. Sends and receives are not limited by `maxBytes`. Ranks may divide differently, because each channel
+// executes the operations in order, however many a launch contains.
 std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank, int size,
                                                            size_t maxBytes);
 

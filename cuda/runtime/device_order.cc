@@ -21,7 +21,7 @@ constexpr std::chrono::microseconds kFitSleep{50};
 // Use of the device by one communicator.
 struct Occupancy {
   int ranks = 0;
-  double most = 0;  // multiprocessors that its launches in flight occupy, maximum over its ranks
+  double most = 0;  // multiprocessors that a rank's launches in flight occupy; maximum over the ranks
 };
 
 }  // namespace
@@ -86,9 +86,10 @@ Status DeviceCommunicator::waitForAll(Stream stream) {
 }
 
 // Makes a launch that does not fit next to the launches in flight wait for them on its stream. If a communicator has
-// several ranks on this device, their launches must run together. If one of them queued behind another communicator's
-// launch, which itself waits for a further rank, none would run. So in this case the calling thread waits instead of
-// the stream, for at most kFitTimeout.
+// several ranks on this device, their launches must run together. One of these launches could be queued behind another
+// communicator's launch that itself waits for another rank; then none would end. So if any communicator with launches
+// in flight has several ranks here, the calling thread waits instead of the stream. After kFitTimeout it returns an
+// error.
 Status DeviceCommunicator::takeTurn(int blocks, Stream stream, const StreamName& name, bool capturing,
                                     SharedDevice::Turn& turn) {
   SharedDevice& device = SharedDevice::of(config_.device);

@@ -188,14 +188,15 @@ Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
     if (status) status = isCapturing(stream, capturing);
     if (!status) return {refuse(status)};
   }
-  // Arguments of a captured launch must fit into its descriptor: an area would stay in use while the graph may be
-  // replayed.
+  // Captured operations share a launch only if their arguments fit into its descriptor: an area would stay in use for
+  // as long as the graph may be replayed.
   const size_t maxBytes = capturing ? InlineArguments::kBytes : kAreaBytes;
   for (const std::span<const DeviceOperation> together : intoLaunches(group, config_.rank, config_.size, maxBytes)) {
     issued = launch(together, timeoutNanos, stream);
     if (issued.code != Code::Ok) {
       const std::lock_guard lock(mutex_);
-      // The communicator fails, because peers may already wait for the launches that this rank does not issue.
+      // If earlier launches of the group were issued, the communicator fails: peers may already wait for the launches
+      // that this rank does not issue.
       if (begun) failed(issued.code == Code::Invalid ? Code::System : issued.code, issued_ + 1, 0, error_);
       return {failure_ == Code::Ok ? issued.code : failure_};
     }
@@ -363,7 +364,7 @@ Status DeviceCommunicator::takeArea(size_t bytes, std::unique_ptr<ArgumentArea>&
       area = areas_.take(bytes);
       if (area != nullptr) return Status::ok();
       reap();
-      // Captured graphs keep all areas, or none is returned after a failure.
+      // No area will become free: captured graphs keep all areas, or the communicator has failed.
       if (flights_.empty() || failure_ != Code::Ok) break;
     }
     std::this_thread::sleep_for(kAreaSleep);
@@ -422,7 +423,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     flight.event = event;
     flight.blocks = blocksOf(launch);
     flight.operation = recordOf(operations[i]);
-    // Begin the record before another thread can find the operation.
+    // Begin the history's record before another thread can find the operation in flights_.
     if (!capturing && !testing_) enter(flight, operations[i].tasks);
     flight.endsLaunch = i + 1 == operations.size();
   }
@@ -436,7 +437,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   if (status) status = endTurn(stream, capturing);
   const std::lock_guard lock(mutex_);
   if (!status) {
-    // The kernel may have been launched or not, so the ranks may no longer agree.
+    // It is not known whether the kernel was launched, so the ranks may differ in what they have issued.
     if (activity_ != nullptr) activity_->end();
     for (const InFlight& flight : flights) ended(flight, false);
     broken(flights.front(), status);

@@ -45,13 +45,13 @@ class DeviceStaging {
     uint64_t token[2] = {0, 0};  // unique for each communicator
   };
 
-  // Number of the first signal and of the first wait of operations. The probe of create() uses the number before.
+  // Number of the first signal and of the first wait of operations. The test by create() uses kFirst - 1.
   static constexpr uint64_t kFirst = 2;
 
   // Creates the object, and tests a signal and a wait before it returns; the signal must arrive within `timeoutNanos`.
   static Status create(const Config& config, int64_t timeoutNanos, std::unique_ptr<DeviceStaging>& staging);
-  // Lets the streams pass all stream waits, and pauses until they have. If they do not, the memory that they may still
-  // access is never freed.
+  // Lets the streams pass all stream waits, and waits until their work has ended. If it does not end in time, the
+  // memory that it may still access is never freed.
   ~DeviceStaging();
   DeviceStaging(const DeviceStaging&) = delete;
   DeviceStaging& operator=(const DeviceStaging&) = delete;

@@ -70,7 +70,7 @@ class KeepAliveGroup {
 
  private:
   std::mutex mutex_;
-  std::vector<std::pair<int, std::shared_ptr<DeviceSegment>>> kept_;  // with their devices
+  std::vector<std::pair<int, std::shared_ptr<DeviceSegment>>> kept_;  // each with the number of its device
   std::vector<DeviceCommunicator*> ranks_;
 };
 

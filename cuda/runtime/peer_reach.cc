@@ -48,7 +48,7 @@ Status PeerReach::describe(const MemoryRange& memory, Allocation& allocation) co
   driver::Address begin = 0;
   if (ask(Attribute::RangeStart, memory.begin, begin) && ask(Attribute::RangeBytes, memory.begin, allocation.bytes)) {
     allocation.begin = static_cast<uintptr_t>(begin);
-    // The rest belongs to another allocation, about which nothing is known.
+    // The rest of the buffer is in another allocation, about which nothing is known.
     if (!allocation.covers(memory))
       allocation.unreached = "is more than its allocation of " + bytesFact(allocation.bytes);
   }

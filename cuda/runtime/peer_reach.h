@@ -16,8 +16,8 @@ namespace jccl::device {
 
 class PeerReach {
  public:
-  // Adds a device that must reach the buffers. The first call must add the rank's own device; the others add those of
-  // its peers.
+  // Adds a device that must reach the buffers. The first call must add the rank's own device; later calls add the
+  // devices of its peers.
   Status add(int device);
 
   struct Found {

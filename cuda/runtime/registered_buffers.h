@@ -53,7 +53,7 @@ class RegisteredBuffers {
   struct Introduction;
   struct Buffer {
     MemoryRange memory;
-    uint64_t allocation = 0;  // number that the driver gives to no other allocation
+    uint64_t allocation = 0;  // number of the allocation, unique in the life of the process
     Opened opened;
     std::vector<uint64_t> there;  // by peer
   };

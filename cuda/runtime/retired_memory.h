@@ -69,7 +69,7 @@ class RetiredMemory {
   }
 
  private:
-  // Destroys the events of orphaned launches that have ended. On a device that has failed, nothing is in flight.
+  // Destroys the events of orphaned launches that have ended. On a device that has failed, all launches count as ended.
   void reapOrphans() {
     const std::lock_guard lock(mutex_);
     std::erase_if(orphans_, [this](const std::pair<int, Event>& orphan) {
@@ -97,7 +97,7 @@ class RetiredMemory {
   std::atomic<int64_t> inFlight_{0};
   std::mutex mutex_;
   std::vector<std::unique_ptr<Any>> retired_;
-  std::vector<std::pair<int, Event>> orphans_;  // with their devices
+  std::vector<std::pair<int, Event>> orphans_;  // each with the number of its device
 };
 
 }  // namespace jccl::device

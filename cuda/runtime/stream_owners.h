@@ -22,8 +22,8 @@ class StreamOwners {
     return owners;
   }
 
-  // Claims the stream for a rank. Returns an error with the remedy if another rank of the communicator would wait for
-  // it.
+  // Claims the stream for a rank. Returns an error with the remedy if kernels of another rank of the communicator would
+  // wait for work on the stream.
   Status claim(int device, const StreamFacts& stream, const uint64_t token[2], int rank) {
     const std::lock_guard lock(mutex_);
     const auto key = std::tuple(device, stream.name.handle, token[0], token[1]);

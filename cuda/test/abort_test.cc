@@ -14,8 +14,9 @@ namespace jccl::test::abort_test {
 namespace {
 
 constexpr uint64_t kDeadlineNanos = 4'000'000;
-// A thread reads the clock and the abort word within a hundred rounds of its loop. A round calls a few functions, and
-// all other threads may run between these, 10 ns each. The scheduler may also hold a thread back for a while.
+// A waiting thread reads the clock and the abort word within a hundred rounds of its loop. A round makes a few calls,
+// and between two calls each other thread may run once, for 10 ns. The scheduler may also hold a thread back for a
+// while.
 constexpr uint64_t kMaxNanosPerThread = 10'000;
 constexpr uint64_t kMaxNanosHeldBack = 2'000'000;
 
@@ -89,7 +90,7 @@ emulator::Report run(const Trial& trial, StagedOperation& staged, uint64_t& took
           for (int rank = 0; rank < trial.ranks; ++rank) abort(rank);
         }
         const uint64_t from = simt::nanos();
-        // The clock does not leap while memory changes.
+        // Changes memory in each round, so that the clock does not leap.
         while (running > 0) {
           simt::storeRelaxed(&rounds, rounds + 1);
           simt::pause();
@@ -102,7 +103,7 @@ emulator::Report run(const Trial& trial, StagedOperation& staged, uint64_t& took
 
 using Place = std::tuple<WaitFor, Protocol>;
 
-// Summary of the progress records of failed ranks.
+// Summary of the progress records of ranks whose operation failed.
 struct Summary {
   std::set<Place> places;
   int channels = 0;
@@ -113,7 +114,7 @@ struct Summary {
 void readRecords(const Trial& trial, StagedOperation& staged, int rank, Code code, const Job& job, Summary& summary) {
   int here = 0, silent = 0;
   for (int c = 0; c < trial.channels; ++c) {
-    if (staged.ranks.channel(rank, c).operations != 0) continue;  // done before the failure
+    if (staged.ranks.channel(rank, c).operations != 0) continue;  // this channel was done before the failure
     const device::ProgressRecord& record = staged.ranks.record(rank, c);
     if (record.sequence == 0) {
       ++silent;
@@ -179,7 +180,7 @@ void expectPlaces(const Job& job, const std::set<Place>& places) {
     return;
   }
   EXPECT_TRUE(places.contains({WaitFor::Data, job.protocol}));
-  // Ranks that wait for data as often as they send run out of credit only by chance.
+  // In other collectives, ranks wait for data as often as they send, so they run out of credit only by chance.
   const bool unidirectional = job.collective == Collective::Reduce || job.collective == Collective::Broadcast;
   if (unidirectional || job.family == KernelFamily::Exchange) {
     EXPECT_TRUE(places.contains({WaitFor::Credit, job.protocol}));

@@ -58,7 +58,8 @@ class DeviceRanks {
     return ranks_[rank]->blocks.base() + (static_cast<size_t>(peer) * channels_ + channel) * shape_.blockBytes();
   }
 
-  // Adds all memory. Connections are on the receiver's device; words that kernels share with the host are on the host.
+  // Adds all memory of the ranks to `places`. Connections are on the receiver's device; words that kernels share with
+  // the host are on the host.
   void addTo(emulator::MemoryPlaces& places) const {
     for (int rank = 0; rank < size_; ++rank) {
       const Rank& r = *ranks_[rank];

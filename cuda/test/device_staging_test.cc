@@ -53,7 +53,7 @@ class Staging : public testing::Test {
     return reached;
   }
 
-  const DeviceGuard guard_{0};  // as on the application's thread, where the device's context is current
+  const DeviceGuard guard_{0};  // makes the device's context current, as on the application's thread
   DeviceStaging::Config config_;
   std::unique_ptr<DeviceStaging> staging_;
   Stream streams_[2] = {};
@@ -68,7 +68,7 @@ TEST_F(Staging, AStreamWaitHoldsLaterWorkUntilItIsOpened) {
   EXPECT_EQ(staged, sent);
   EXPECT_FALSE(reaches(kFirst + 1, kMomentNanos));
   EXPECT_EQ(received[0], 0);
-  for (int& value : staged) value *= 2;  // stands for the collective
+  for (int& value : staged) value *= 2;  // stands for the collective that the host executes
   staging_->open(kFirst);
   EXPECT_TRUE(reaches(kFirst + 1));
   EXPECT_EQ(received, staged);
@@ -81,7 +81,7 @@ TEST_F(Staging, OpeningAWaitOpensEarlierWaitsAndNoLaterOnes) {
       streams_[0]);
   EXPECT_FALSE(reaches(kFirst, kMomentNanos));
   staging_->open(kFirst + 1);
-  staging_->open(kFirst);  // does not block later waits again
+  staging_->open(kFirst);  // must not close the later wait, which is open already
   EXPECT_TRUE(reaches(kFirst + 1));
   EXPECT_FALSE(reaches(kFirst + 2, kMomentNanos));
 }

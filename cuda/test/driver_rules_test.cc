@@ -97,7 +97,7 @@ class Spinning {
   device::Issued issued_;
 };
 
-// Tests that end in a deadlock. The emulated GPUs are reset after each of them.
+// Tests whose calls deadlock. The emulated GPUs are reset after each test.
 class Deadlocks : public DriverRules {
  protected:
   void TearDown() override {
@@ -522,7 +522,7 @@ TEST_F(DriverRules, StreamsAndEventsBelongToTheirContext) {
   driver::Event event = nullptr;
   ASSERT_EQ(driver().eventCreate(&event, driver::kEventDisableTiming), Result::Success);
   EXPECT_EQ(driver().eventRecord(event, stream), Result::InvalidHandle);
-  // The library's message says what is expected.
+  // The library's message names the stream's context and the context that it expects.
   DeviceRuntimeRanks ranks(1);
   std::vector<float> buffer(8);
   const device::Issued issued = ranks.rank(0).run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum}, Choice(),

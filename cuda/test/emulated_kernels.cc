@@ -8,7 +8,7 @@
 
 namespace jccl::test {
 
-// Weak, because the library of mutated kernels defines another.
+// A weak symbol, because the library of mutated kernels replaces this function (cuda/test/mutated/emulated.cc).
 [[gnu::weak]] void collectiveKernel(const device::Launch& launch) {
   switch (launch.choice.protocol) {
     case Protocol::LL:

@@ -85,7 +85,8 @@ TEST(DeviceExchange, IsRightUnderWeakMemory) {
   }
 }
 
-// Rank 0 receives from rank 2 while rank 1 has not begun. Rank 0 must not wait for rank 1 before each chunk of rank 2.
+// Rank 0 receives from rank 2 while rank 1 has not begun. While rank 0 receives, the absent rank 1 must not delay the
+// chunks of rank 2.
 TEST(DeviceExchange, ALatePeerDelaysNoOtherPeer) {
   constexpr size_t kBytes = 100 * 4096;  // a hundred slots
   DeviceRanks ranks(3);

@@ -20,9 +20,9 @@ class FailedInPlace : public ::testing::Test {
   static constexpr size_t kCount = 1'000'000;
   static constexpr float kRefill = -7;
   static constexpr int64_t kLongTimeout = 5'000'000'000;
-  static constexpr int64_t kAmidTheMove = 1'000'000;  // in ns; the move of kCount elements takes tens of times as long
+  static constexpr int64_t kAmidTheMove = 1'000'000;  // in ns; moving kCount elements takes tens of ms
 
-  // With this schedule, waiting threads poll again while others move data.
+  // With this schedule, waiting threads poll while other threads move data.
   void SetUp() override { EmulatedGpu::ofThisProcess().setSchedule(emulator::Schedule::Random, 1); }
   void TearDown() override { EmulatedGpu::ofThisProcess().setSchedule(emulator::Schedule::RoundRobin, 1); }
 
@@ -34,9 +34,9 @@ class FailedInPlace : public ::testing::Test {
   }
   device::Stream stream(int rank) { return ranks_.rank(rank).ownStream(); }
 
-  // Rank 0 uses its buffer again.
+  // Writes known values into rank 0's buffer, as an application that uses the buffer again.
   void refill() { std::fill(recvs_[0].begin(), recvs_[0].end(), kRefill); }
-  // Expects that the kernels of rank 1, after they have ended, have not written into the buffer since refill().
+  // Waits for the kernels of rank 1, and expects that they have not written into rank 0's buffer since refill().
   void expectRefilled() {
     Application().synchronize(stream(1));
     const auto wrong = std::count_if(recvs_[0].begin(), recvs_[0].end(), [](float found) { return found != kRefill; });
@@ -105,7 +105,8 @@ TEST_F(FailedInPlace, ClosingTheRankReturnsItsBuffers) {
   expectRefilled();
 }
 
-// Rank 0 moves the least data and waits for the others, so its deadline passes at all places of its kernel.
+// The rounds have different deadlines and schedules. Rank 0 moves the least data, so the deadline passes while its
+// kernel moves data or waits.
 TEST_F(FailedInPlace, ReturnsTheBuffersWheneverTheDeadlinePasses) {
   constexpr int kRounds = 40;
   constexpr int kSize = 3;

@@ -7,7 +7,7 @@
 namespace jccl::test::failures_test {
 namespace {
 
-// Blocks fail with different codes at the same time. The result that one of them has seen never changes.
+// Blocks fail with different codes at the same time. Once a block has seen a result, the result never changes.
 TEST(FailingBlocks, TheFirstCodeStays) {
   constexpr unsigned kBlocks = 4, kThreads = 64;
   for (uint64_t seed = 1; seed <= 200; ++seed) {

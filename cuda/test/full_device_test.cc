@@ -15,7 +15,7 @@ namespace {
 using device::Issued;
 using emulator::EmulatedGpu;
 
-constexpr int kChannels = 8;  // each takes one of the 12 blocks that a device can hold at once
+constexpr int kChannels = 8;  // each channel takes one of the 12 blocks that a device can hold
 constexpr int kSize = 2;
 constexpr int64_t kShortTimeout = 3'000'000'000;
 
@@ -66,7 +66,8 @@ class FullDevice : public ::testing::Test {
   std::atomic<bool> goes_{false};
 };
 
-// On one device, the operation that was issued first begins late, and the other one must not take its place.
+// On one device, the stream of the operation that was issued first is busy. The operation that was issued second must
+// not begin before the first.
 TEST_F(FullDevice, KernelsThatDoNotFitTogetherRunInTheOrderOfIssue) {
   make(kChannels, kSize);
   hold(rank(0, 0).ownStream());

@@ -119,7 +119,8 @@ class Groups : public ::testing::Test {
   DeviceRuntimeRanks ranks_;
 };
 
-// Returns reductions of every algorithm, with different counts and channels, that share a launch of the protocol.
+// Returns reductions of every algorithm, with different counts and numbers of channels. All of them can share one
+// launch, because they use the same protocol.
 std::vector<Member> reductions(Protocol protocol) {
   std::vector<Member> members;
   for (const size_t count : {size_t{1}, size_t{0}, size_t{1999}, size_t{37}}) {
@@ -136,7 +137,8 @@ std::vector<Member> reductions(Protocol protocol) {
   return members;
 }
 
-// Launches contain the counts of an odd number of ranks. The largest groups have more than fit into one launch.
+// Launches contain the counts of an odd number of ranks. The arguments of the largest groups do not fit into one
+// launch.
 TEST_F(Groups, CountsByRankFitIntoTheirLaunch) {
   const std::vector<int64_t> counts = {1, 2, 3, 0, 1, 3};
   const std::vector<int32_t> expected = {0, 10, 11, 20, 21, 22};

@@ -180,7 +180,8 @@ TEST_P(InPlaceParts, EqualTheHostsBitForBit) {
         inputs.push_back(device[rank][i].input());
         outputs.push_back(device[rank][i].output());
       }
-      // A communicator has one set of buffer-exchange descriptors. Here each case has its own set and is operation 1.
+      // A communicator has one set of buffer-exchange descriptors. Here each case has a set of its own, so each case is
+      // operation 1 of its set.
       descriptors.push_back(std::make_unique<InPlaceDescriptors>(channels, inputs, outputs));
     }
     for (size_t i = 0; i < cases.size(); ++i) {

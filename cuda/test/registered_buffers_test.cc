@@ -332,7 +332,7 @@ TEST_F(TwoProcesses, AnAllocationIsOpenedOnceAndClosedWithItsLastBuffer) {
       std::string::npos);
 }
 
-// Memory is not unmapped while a kernel uses it. The operation and others continue.
+// Memory is not unmapped while a kernel uses it. The kernel's operation and later ones continue.
 TEST_F(TwoProcesses, ABufferThatIsClosedInFlightStaysMapped) {
   const int before = left().mappings;
   std::vector<uint64_t> numbers;

@@ -498,8 +498,8 @@ TEST(DeviceRuntime, AbortEndsAKernelThatWaits) {
   EXPECT_EQ(allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream()).code, Code::Aborted);
 }
 
-// Work of the application on the stream delays the kernel. When the kernel begins, its Work has long ended, and its
-// buffers belong to the application again.
+// Work of the application on the stream delays the kernel. When the kernel begins, its operation has long been aborted,
+// and its buffers belong to the application again.
 TEST(DeviceRuntime, AKernelThatBeginsAfterTheAbortTouchesNothing) {
   DeviceRuntimeRanks ranks(1);
   std::vector<float> send(1000, 1), recv(1000, -7);
@@ -536,7 +536,8 @@ TEST(DeviceRuntime, DifferentOperationsAreAMismatch) {
   EXPECT_TRUE(codes[0] == Code::Mismatch || codes[1] == Code::Mismatch);
 }
 
-// A rank must know which operation has failed before it queries it: the next operation, which is refused, reports it.
+// Even if nobody has queried the failed operation, the next operation is refused, and failedSequence() names the failed
+// one.
 TEST(DeviceRuntime, AFailureIsThatOfItsOperationBeforeAnyQuery) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 100), shorter(2, 99);

@@ -43,7 +43,7 @@ class Child {
     if (pid_ != 0) return;
     ::_exit(body(*this) ? 0 : 1);
   }
-  // Called by the child after a step: waits for the parent's goOn().
+  // Called by the child after a step: tells the parent, and waits for its goOn().
   void step() {
     char byte = 0;
     (void)!::write(toParent_[1], &byte, 1);
@@ -115,7 +115,7 @@ TEST_F(SharingRules, AHandleOpensAWholeAllocationOnceForEachContext) {
   child.goOn();
   child.awaitStep();
   EXPECT_EQ(free(), Result::Success);
-  // Now other memory has the number of the descriptor.
+  // Now the number of the freed memory's descriptor belongs to other memory.
   Application().here([&] { return device::allocate(kUnit, memory); });
   child.goOn();
   EXPECT_EQ(child.awaitEnd(), 0);

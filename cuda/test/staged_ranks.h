@@ -24,7 +24,7 @@ using device::Issued;
 
 inline constexpr int kChannels = 2;
 inline constexpr int64_t kLimitNanos = 60'000'000'000;
-inline constexpr int64_t kBriefLimitNanos = 1'000'000'000;  // for broken connections, which neither end may notice
+inline constexpr int64_t kBriefLimitNanos = 1'000'000'000;  // if neither end may notice a broken connection
 inline constexpr std::chrono::seconds kAwaitLimit{120};
 
 // Location of the data of SIMPLE slots.
@@ -56,7 +56,7 @@ class StagedRanks {
       config.engine.llSlotBytes = config.engine.ll128SlotBytes = 1024;
       config.secret.assign(16, 42);
       config.makeNet = network.maker();
-      if (collNet != nullptr) config.peerTimeoutNanos = 2'000'000'000;  // also bounds calls of the plug-in
+      if (collNet != nullptr) config.peerTimeoutNanos = 2'000'000'000;  // also limits calls of the plug-in
       expectOk(Communicator::create(config, communicators_[rank]));
       device::DeviceCommunicatorConfig onDevice;
       onDevice.rank = rank;

@@ -231,7 +231,7 @@ TEST(Transactions, AreNoMoreThanRecorded) {
 
 // One rank is late by a millisecond. The ranks that wait for it must load little over PCIe, to disturb others little.
 TEST(Transactions, WaitingRanksRarelyLoadFromTheHost) {
-  constexpr uint64_t kMaxLoads[] = {60, 24, 108};  // by protocol
+  constexpr uint64_t kMaxLoads[] = {60, 24, 108};  // in the order of the loop below
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
     const Job job{.algorithm = Algorithm::Ring, .protocol = protocol, .skew = 0};
     StagedOperation staged(job, kRanks, kChannels, 4096);

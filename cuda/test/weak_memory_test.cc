@@ -207,7 +207,7 @@ TEST(Faults, AMissingFenceOfAProxysReceiverIsCaught) {
   EXPECT_GT(wrong, 0);
 }
 
-// Number of seeds with which a fault shows, for each kind of failure.
+// Number of seeds with which a fault leads to wrong results (wrong), or to ranks that wait for ever (stuck).
 struct Found {
   int wrong = 0;
   int stuck = 0;

@@ -15,7 +15,7 @@ struct Chip {
   int multiprocessors;
   int registers;               // registers of a multiprocessor
   int sharedBytes;             // largest shared memory of a multiprocessor
-  int threads, blocks;         // maximum resident on a multiprocessor
+  int threads, blocks;         // maximum numbers that are resident on a multiprocessor
   int reservedShared;          // bytes of shared memory that each block occupies in addition to its own
   std::vector<int> carveouts;  // possible sizes of a multiprocessor's shared memory, in KiB
 };

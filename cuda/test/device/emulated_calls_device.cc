@@ -348,7 +348,7 @@ Result launch(const LaunchConfig* config, Function function, void** arguments, v
   }
   const bool remote = config->attributeCount != 0;
   for (unsigned i = 0; i < config->attributeCount; ++i) {
-    // Possibly stricter than a driver: a GPU with only one domain refuses any other.
+    // Possibly stricter than a real driver: refuses the remote domain if the GPU has only one domain.
     const LaunchAttribute& attribute = config->attributes[i];
     if (attribute.id != driver::kSyncDomain || attribute.value.syncDomain != driver::kRemoteDomain ||
         self().chip().capability < 90) {

@@ -65,7 +65,7 @@ class ForAdapters {
     if (is) {
       numbers_.insert(facts.st_ino);
     } else {
-      numbers_.erase(facts.st_ino);  // an earlier allocation may have had the same inode
+      numbers_.erase(facts.st_ino);  // a freed allocation with the same inode number may be in the set
     }
   }
   bool has(ino_t number) {

@@ -51,10 +51,10 @@ struct FunctionOpaque {
 struct EventOpaque {
   emulator::EmulatedGpu::Event* event = nullptr;
   Context context = nullptr;
-  bool captured = false;  // the last record is in a capture
+  bool captured = false;  // the event was last recorded in a capture
   emulator::EmulatedGpu::Stream* capturedOn = nullptr;
   uint64_t capture = 0;  // id of the capture
-  uint64_t puts = 0;     // number of items on the stream at the record
+  uint64_t puts = 0;     // number of items on the stream when the event was recorded
 };
 
 struct GraphOpaque {
@@ -116,10 +116,10 @@ class EmulatedDriver {
   // that the driver does not know. True by default.
   void setPageable(bool pageable) { pageable_ = pageable; }
   bool isPageable() const { return pageable_; }
-  // Number of queries of pointer attributes.
+  // Number of queries of pointer attributes so far.
   void countQuestion() { ++questions_; }
   uint64_t questions() const { return questions_; }
-  // Number of kernels launched in the synchronization domain of remote memory, or in the default one.
+  // Number of kernels launched so far in the remote synchronization domain, or in the default one.
   void countLaunch(bool remote) { ++launches_[remote ? 1 : 0]; }
   uint64_t launches(bool remote) const { return launches_[remote ? 1 : 0]; }
 

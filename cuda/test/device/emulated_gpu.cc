@@ -31,11 +31,12 @@ std::string stackOfThisThread() {
 }  // namespace
 
 struct EmulatedGpu::Event {
-  uint64_t recorded = 0;  // number of records issued
+  uint64_t recorded = 0;  // how often the event was recorded, in the order of the host's calls
   uint64_t reached = 0;   // number of the last record that a stream has reached
 };
 
-// A kernel, or an action that the machine's thread calls until it returns true.
+// Work of a stream: a kernel, or an action that the machine's thread calls again and again until the action returns
+// true.
 struct EmulatedGpu::Item {
   std::function<bool()> action;
   unsigned blocks = 0, threads = 0;
@@ -79,7 +80,7 @@ struct EmulatedGpu::Kernel {
 };
 
 EmulatedGpu& EmulatedGpu::ofThisProcess() {
-  static auto* gpu = new EmulatedGpu();  // its thread runs until the process ends
+  static auto* gpu = new EmulatedGpu();  // never destroyed: the machine's thread runs until the process ends
   return *gpu;
 }
 
@@ -187,7 +188,7 @@ std::string EmulatedGpu::whyFailed() {
   return why_;
 }
 
-// Keeps the first failure. The machine's thread ends its kernels when it sees one.
+// Records the failure, unless one is recorded already. The machine's thread then ends all kernels.
 void EmulatedGpu::fail(GpuFailure kind, const std::string& why) {
   if (failure_ == GpuFailure::None) {
     failure_ = kind;

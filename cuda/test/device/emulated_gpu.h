@@ -50,8 +50,8 @@ class EmulatedGpu {
 
   // Resources of its device that a kernel occupies.
   struct Footprint {
-    double multiprocessors = 0;  // how many the kernel's blocks fill; can be a fraction
-    int carveout = 0;            // shared-memory carve-out that its multiprocessors need, in bytes
+    double multiprocessors = 0;  // number of multiprocessors that the kernel's blocks fill; can be a fraction
+    int carveout = 0;            // shared-memory carve-out that the kernel needs, in bytes
     uint16_t user = 0xffff;      // the kernel's bit in the access map
   };
 
@@ -139,7 +139,7 @@ class EmulatedGpu {
   std::string why_;
   std::chrono::milliseconds longest_{120'000};
   uint64_t launches_ = 0;
-  std::vector<std::pair<Stream*, Item>> begins_;  // kernels to launch; used only by the machine's thread
+  std::vector<std::pair<Stream*, Item>> begins_;  // kernels that may begin; used only by the machine's thread
   bool started_ = false;                          // the machine's thread exists
   bool running_ = false;                          // a machine runs
   bool placesWanted_ = false;

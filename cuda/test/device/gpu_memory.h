@@ -63,7 +63,8 @@ class GpuMemory {
   bool enablePeer(int context, int peer);
 
   // Legacy handles contain the process and the number of the descriptor. A handle stands for a whole allocation that is
-  // not freed. A context that opens a handle again gets the same address, and must close it as often.
+  // not freed. A context that opens a handle again gets the same address, and must close the handle as often as it has
+  // opened it.
   Status exportHandle(const void* memory, unsigned char* handle, size_t bytes);
   Status openHandle(int context, const unsigned char* handle, void*& memory);
   bool closeHandle(void* memory);
@@ -75,7 +76,8 @@ class GpuMemory {
   Status map(void* memory, size_t bytes, int fd, int context);
   // Sets `fd` to a new descriptor of the allocation that is mapped at an address.
   Status retain(const void* memory, int& fd);
-  // Marks reserved addresses as mapped, with no memory accessible at them. Returns false if they are not free.
+  // Marks reserved addresses as mapped, with no memory accessible at them. Returns false if the addresses are not
+  // reserved or something is mapped there.
   bool mapNothing(void* memory, size_t bytes);
   // Returns the first address of the allocation with this inode, or null if it is not mapped.
   uint8_t* whereMapped(ino_t number);

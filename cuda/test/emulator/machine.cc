@@ -16,11 +16,11 @@ namespace {
 
 constexpr uint64_t kNanosPerSwitch = 10;
 constexpr uint64_t kIdleRounds = 8;            // rounds without a change of memory before the clock leaps
-constexpr uint64_t kLongestLeap = 1ull << 26;  // in ns, for each round
+constexpr uint64_t kLongestLeap = 1ull << 26;  // maximum leap of the clock in a round, in ns
 // Thrown in a thread to end the thread and the run.
 struct Stopped {};
 
-constexpr unsigned kMaxThreads = 1024;  // threads of a block
+constexpr unsigned kMaxThreads = 1024;  // maximum number of threads of a block
 
 }  // namespace
 
@@ -176,7 +176,7 @@ void Machine::Implementation::threadEntry() {
   machine.exit(thread);
 }
 
-// A call that ends the run leaves the kernel by an exception, so that the objects on the stack are destroyed.
+// A call that ends the run throws Stopped, so that the objects on the thread's stack are destroyed.
 void Machine::Implementation::runBody(Thread& thread) {
   try {
     thread.block->launch->body();

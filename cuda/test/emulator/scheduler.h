@@ -21,8 +21,8 @@ class Scheduler {
   }
   void spinning(Thread* thread) { spinning_.push_back(thread); }
 
-  // Returns the next thread, or null if no thread is ready or spins. Sets `quiet` if none was ready, so that all
-  // spinning threads are ready now.
+  // Returns the next thread, or null if no thread is ready or spins. If no thread was ready, makes all spinning threads
+  // ready and sets `quiet`.
   Thread* pick(bool& quiet);
 
   // Returns the number of calls that a thread may make until it is interrupted.

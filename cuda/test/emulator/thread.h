@@ -158,7 +158,7 @@ struct Context {
   Thread* thread = nullptr;
   int fuel = 0;                          // calls until the scheduler interrupts the thread
   bool weak = false;                     // memory is weak
-  bool changed = false;                  // memory has changed, or a launch has begun, or a thread has ended
+  bool changed = false;                  // since last cleared: memory changed, a launch began or a thread ended
   const MemoryPlaces* places = nullptr;  // null: transactions are not counted
   Machine::Implementation* machine = nullptr;
 };

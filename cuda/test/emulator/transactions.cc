@@ -19,14 +19,14 @@ bool isWord(Operation operation) {
          operation == Operation::StoreRelaxed || operation == Operation::StoreRelease;
 }
 
-// Returns true for loads that loops use to wait.
+// Returns true for the kinds of loads with which loops poll.
 bool mayPoll(Operation operation) {
   return isLoad(operation) && operation != Operation::LoadPeer && operation != Operation::LoadUser;
 }
 
 void countOne(Accesses& accesses, size_t bytes) { ++accesses.byWidth[std::countr_zero(bytes)]; }
 
-// Counts the loads of the thread that could have been polls, when it is clear that they were none.
+// Counts the thread's latest loads that could have been polls, when it is clear that they were not.
 void settle(Transactions& all, ThreadTransactions& own) {
   for (int place = 0; place < kPlaceCount; ++place) {
     all.at[place].loads.add(own.waiting[place]);

@@ -35,9 +35,9 @@ struct Transactions {
   };
   Traffic at[kPlaceCount];
   uint64_t fences = 0;
-  uint64_t polls = 0;  // iterations of loops that wait
-  // Number of times that a thread waits for memory, without polls; the maximum of all threads. The loads before a store
-  // are in flight together and count as one wait; an acquire load counts alone.
+  uint64_t polls = 0;  // iterations of waiting loops
+  // How often a thread waits for memory, polls excluded; the maximum of all threads. Loads without a store between them
+  // are in flight together and count as one wait; an acquire load is a wait of its own.
   uint64_t rounds = 0;
 
   const Traffic& operator[](Place place) const { return at[static_cast<int>(place)]; }

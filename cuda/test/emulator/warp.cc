@@ -96,7 +96,7 @@ void breakUp(Warp& warp, size_t i) {
   });
 }
 
-// Moves one lane's 16 bytes, after other threads may have run.
+// Moves the 16 bytes of a lane whose line came apart. Other threads may run before the move.
 void moveApart(Thread& thread, void* address, uint64_t* value) {
   Machine::Implementation& machine = *context.machine;
   WeakMemory* weak = machine.weak();

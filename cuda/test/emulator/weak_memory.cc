@@ -215,8 +215,8 @@ void WeakMemory::makeVisible(PendingStore* store) {
     apply(store, ++now_);
     return;
   }
-  // The recursion ends, because predecessors were stored earlier. The recursion can overwrite line_, so line_ is filled
-  // after it.
+  // makePredecessorsVisible() can call this function again. This recursion ends, because predecessors were stored
+  // earlier. It can overwrite line_, so line_ is filled afterwards.
   PendingStore* mate = store;
   do {
     makePredecessorsVisible(mate);
@@ -255,7 +255,7 @@ void WeakMemory::makeKnownVisible(Thread& thread) {
   for (PendingStore* store = block.oldestStore; store != nullptr; store = store->after) {
     if (knows(thread, block.number, store->thread, store->number)) knownStores_.push_back(store);
   }
-  // A store of the list can have become visible along with an earlier one.
+  // A store of the list may already be visible: it can become visible along with an earlier store of the list.
   for (PendingStore* store : knownStores_) {
     if (store->pending) makeVisible(store);
   }

@@ -47,10 +47,10 @@ struct PendingStore {
   uint32_t thread = 0;
   uint32_t number = 0;             // number among the thread's stores, from 1
   uint64_t belongs = 0;            // time that the value carries: an acquire of the value moves the view there
-  PendingStore* newer = nullptr;   // next pending store to the cell
+  PendingStore* newer = nullptr;   // next younger pending store to the cell
   PendingStore* before = nullptr;  // neighbours in the block's list of pending stores
   PendingStore* after = nullptr;
-  PendingStore* lineMate = nullptr;  // next store of a circle whose stores become visible at the same moment
+  PendingStore* lineMate = nullptr;  // next store of a ring: its stores become visible at the same moment
   size_t position = 0;               // index in WeakMemory::pending_
 };
 
@@ -76,7 +76,7 @@ struct Cell {
 };
 
 // For granules of which a thread has seen versions later than its view: the time of the newest version seen. The table
-// is small: when an entry is replaced, the entry's time moves the view.
+// is small: when a new entry replaces an old one, the view moves to the old entry's time.
 struct Seen {
   uint64_t used = 0;  // a bit for each entry
   uint32_t cells[64];
