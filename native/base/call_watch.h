@@ -13,7 +13,7 @@
 
 namespace jccl {
 
-// True on threads that may be lost in a call that never returns: nothing waits for such a thread.
+// True on threads that a call may hold for ever: no thread waits for such a thread without a time limit.
 inline thread_local bool canBeLeftBehind = false;
 
 // Watches calls that one thread at a time makes; any thread may check. A call that exceeds the limit is left behind:
@@ -59,7 +59,7 @@ class CallWatch {
   [[noreturn]] static void stayForEver();
 
   const std::string who_;
-  std::atomic<uint64_t> state_{0};  // raised at both ends of a call, so odd during one; kLeft: left behind
+  std::atomic<uint64_t> state_{0};  // incremented at both ends of a call: odd during a call; kLeft: left behind
   std::atomic<const char*> function_{""};
   std::atomic<std::thread::id> thread_{};
   std::mutex mutex_;       // guards seen_ and seenNanos_

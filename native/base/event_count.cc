@@ -10,7 +10,7 @@ namespace jccl {
 namespace {
 
 // Issues the fence that publishers leave out. After this call, every publisher of a registered process sees `waiters`,
-// or the caller sees what it published. If the kernel refuses, timed sleeps are the fallback.
+// or the caller sees what that publisher has published. If the kernel refuses, timed sleeps are the fallback.
 void fenceAllPublishers() {
   static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   if (registered) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
@@ -39,8 +39,8 @@ void EventCount::sleep(int64_t nanos, bool (*ready)(void* context), void* contex
 }
 
 void EventCount::sleepAsWaiter(int64_t nanos, bool (*ready)(void* context), void* context) {
-  // The number is read before ready() is called: ready() sees everything published earlier, and a later publication
-  // changes the number, so that the futex does not sleep.
+  // The number of notifications is read before ready() is called: ready() sees everything published earlier, and a
+  // later publication changes the number, so that the futex does not sleep.
   const uint32_t seen = notifications.load(std::memory_order_acquire);
   if (ready(context)) return;
   futexWaitFor(notifications, seen, nanos, FutexScope::Shared);

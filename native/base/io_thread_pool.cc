@@ -74,7 +74,7 @@ bool IoThreadPool::runOne() {
     const uint64_t next = ticket & kMask;
     if (next >= (ticket >> kCountShift & kMask)) return false;
     if (!tickets_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
-    // run() does not return before this task has returned, so task_ still belongs to the ticket's round.
+    // task_ belongs to the ticket's round, because run() does not return before this task has returned.
     runTask(static_cast<int>(next));
     return true;
   }

@@ -20,7 +20,7 @@ namespace jccl {
 // Interval, in ns, at which a waiting thread checks whether foreign code holds the thread it waits for.
 constexpr int64_t kLookNanos = 5'000'000;
 
-// Keeps `used` for ever, where leak checkers find it: a call that was left behind still uses it.
+// Keeps a pointer to `used`, so that leak checkers do not report the object: a call that was left behind still uses it.
 template <typename T>
 void leaveBehind(T* used) {
   static auto* left = new std::vector<T*>;

@@ -21,15 +21,15 @@ struct LogSubject {
 struct LogRecord {
   LogLevel level = LogLevel::Info;
   int64_t epochNanos = 0;
-  const char* subsystem = "";  // "net", "shm": must be a literal
+  const char* subsystem = "";  // such as "net" or "shm"; must be a literal
   std::string text;
   std::shared_ptr<const LogSubject> subject;  // null: the record belongs to the process
 };
 
-// While a LogScope exists, records of its thread, and of threads that this thread starts, have its subject. A thread
-// finds its innermost scope through a plain pointer. A thread-local variable with a destructor would keep the library
-// mapped until the thread ends, even after the library's class loader has been collected, and threads of applications
-// end late or never.
+// While a LogScope exists, records of its thread, and of threads that this thread starts, have the scope's subject. A
+// thread finds its innermost scope through a plain pointer. A thread-local variable with a destructor would keep the
+// library mapped until the thread ends, even after the library's class loader has been collected, and threads of
+// applications end late or never.
 class LogScope {
  public:
   explicit LogScope(std::shared_ptr<const LogSubject> subject)

@@ -40,8 +40,8 @@ inline constexpr int kReduceOpCount = 8;
 
 JCCL_FN constexpr bool isBitwise(ReduceOp op) noexcept { return op >= ReduceOp::And; }
 
-// Stands in place of a ReduceOp for a user-defined reduction. Its collective only exchanges elements, by counts as in
-// allToAllV, and the caller reduces them.
+// Stands in place of a ReduceOp for a user-defined reduction. The collective only exchanges elements, with counts as in
+// allToAllV; the caller reduces the received elements.
 inline constexpr auto kUserReduction = static_cast<ReduceOp>(kReduceOpCount);
 
 JCCL_FN constexpr bool isInteger(DataType type) noexcept { return type < DataType::Float16; }

@@ -17,7 +17,7 @@
 namespace jccl {
 
 struct ChainPlan {
-  bool last = false;  // no rank is below
+  bool last = false;  // no rank is below this one
   int ranks = 1;      // number of ranks from this one downwards
   int place = 0;      // place of this rank among those ranks, by rank number
   int all = 1;        // number of ranks on all hosts

@@ -17,7 +17,7 @@
 namespace jccl {
 
 struct CollNetPlan {
-  enum class Role : uint8_t { Leader, Relay, Last };  // Relay: has neighbours on both sides of a chain
+  enum class Role : uint8_t { Leader, Relay, Last };  // Relay: a rank in the middle of a chain
 
   Role role = Role::Last;
   size_t chunkCount = 1;  // elements per step
@@ -32,7 +32,7 @@ struct CollNetRanks {
   size_t ofHost = 1;
   size_t self = 0;  // this rank's place on its host
   size_t part = 0;  // elements of one rank's part
-  int members = 0;  // on a leader: number of ranks that send to it; their links are in the order of the ranks
+  int members = 0;  // on a leader: number of ranks that send to the leader; links are in the order of ranks
 
   // Returns the place on the host of a leader's member.
   size_t placeOf(int member) const {
@@ -43,8 +43,8 @@ struct CollNetRanks {
 
 namespace coll_net {
 
-// Calls pass(at, size, slot) for all chunks and take(at, size, slot) for the same chunks, `ahead` chunks later. Stops
-// when a call returns false.
+// Calls pass(at, size, slot) for all chunks, and take(at, size, slot) for the same chunks in the same order. At most
+// `ahead` chunks have been passed and not yet taken. Stops when a call returns false.
 template <class Pass, class Take>
 void forChunks(const CollNetPlan& plan, Pass&& pass, Take&& take) {
   const auto size = [&](size_t done) { return ring::clampTo(plan.count, done, plan.chunkCount); };

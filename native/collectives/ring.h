@@ -153,8 +153,8 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
     const size_t round = actions.round();
     const size_t left = plan.count - round * whole;
     const size_t chunk = ring::evenly(left, n, plan.chunkCount);
-    // Each action concerns the shard before that of the previous action. The first action concerns the shard of the
-    // previous rank; this rank's own shard comes in the middle.
+    // Action 0 works on the shard of the previous rank. Each later action works on the shard whose number is one lower
+    // (modulo n), so action n - 1 works on this rank's own shard.
     const int shard = static_cast<int>((plan.position + 2 * n - 1 - actions.action()) % n);
     const size_t skip = ring::smaller(left, shard * chunk);
     return Chunk{plan.begin + round * whole + skip, ring::clampTo(left, shard * chunk, chunk)};
@@ -175,7 +175,7 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
   ring::ActionSequence actions(rounds, stride, lastAction);
   ring::ActionSequence later = actions;
   size_t received = 0;  // number of chunks received
-  size_t posted = 0;    // number of receives whose address `later` has posted or skipped
+  size_t posted = 0;    // number of receives that the loop over `later` has seen
   const bool posts = p.postsReceives();
   for (; !actions.done(); actions.next()) {
     for (; posts && !later.done() && posted < received + kSlots; later.next()) {

@@ -291,7 +291,7 @@ void Channel::reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const 
     outward = {hosts.recv.data(), 1, nullptr, 0, 0};
   }
   Transfer inTransfer = transfer;
-  // the transfer `out` overwrites the output, which a zero-copy send of `in` might still be reading
+  // `out` overwrites the output while a zero-copy send of `in` might still read it
   inTransfer.zeroCopy = false;
   Transfer outTransfer = inTransfer;
   outTransfer.input = transfer.output;

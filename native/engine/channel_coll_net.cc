@@ -27,7 +27,7 @@ class LeaderNetwork {
   }
 
   // Waits for the results of the slot and makes them the input of the outward transfer. The first `reduced` elements
-  // are sums. For an average, they are divided here. Returns false after a failure.
+  // are sums, which are divided here for an average. Returns false after a failure.
   bool await(size_t slot, size_t reduced) {
     if (!waiter_.wait([&] { return group_->poll(slot); }, place_)) return false;
     if (group_->failed()) {

@@ -22,9 +22,8 @@ namespace jccl {
 // group, and no other link uses that group.
 class CollNetLink {
  public:
-  // `ranks`: size of the communicator, by which averages are divided. `ranksOfHost`: number of ranks on each host,
-  // which must have consecutive numbers; 0 if hosts differ in that number or their ranks are not consecutive. With 0
-  // only all-reduces use the network.
+  // `ranks`: size of the communicator, by which averages are divided. `ranksOfHost`: number of ranks on each host; 0 if
+  // hosts differ in that number or the ranks of a host are not consecutive. With 0 only all-reduces use the network.
   CollNetLink(const ConnectionMemory& toNetwork, const ConnectionMemory& fromNetwork, CollNetGroup& group, int ranks,
               int ranksOfHost)
       : to_(toNetwork),

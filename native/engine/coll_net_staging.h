@@ -28,8 +28,8 @@ class CollNetStaging {
   CollNetStaging(const CollNetStaging&) = delete;
   CollNetStaging& operator=(const CollNetStaging&) = delete;
 
-  // Starts the thread, which moves data while operations are in flight, until stop(). Call it once. `activity` must
-  // outlive this object.
+  // Starts the thread, which moves data while operations are in flight, until stop(). Starts none if this rank leads no
+  // group. Call start() once. `activity` must outlive this object.
   Status start(StagingActivity& activity);
   void stop();
 
@@ -38,7 +38,7 @@ class CollNetStaging {
   Status error() const;
 
  private:
-  // Owned by this object and by the thread, which may outlive it.
+  // Owned by this object and by the thread, which may outlive this object.
   struct ThreadState {
     std::vector<CollNetLink> links;
     std::atomic<bool> stopping{false}, failed{false};

@@ -28,7 +28,7 @@ namespace jccl {
 struct CommunicatorConfig {
   EngineConfig engine;
   int streamsPerConnection = 1;
-  int socketThreads = 1;            // threads that move the data of TCP connections, including a waiting thread
+  int socketThreads = 1;            // threads that move data of TCP connections, including the thread that waits
   int64_t connectTimeoutNanos = 0;  // 0: the network's default
   int64_t peerTimeoutNanos = 0;     // 0: the network's default
   std::vector<uint8_t> secret;      // proves on data sockets that this process belongs to the job
@@ -89,8 +89,8 @@ class Communicator final : private BufferResolver {
   // this object. If the network cannot reach `slots`, nothing is offered, and a warning is logged.
   Status forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections);
   // Takes connections through a forwarder, whose connect information is `info`. Must precede connect. `connections`:
-  // number of connections for which all ranks have asked the forwarder. `slots`: the address at which this rank's GPU
-  // accesses the forwarder's slots. If the connections cannot be taken, a warning says why.
+  // number of connections that all ranks together have requested from the forwarder. `slots`: the address at which this
+  // rank's GPU accesses the forwarder's slots. If the connections cannot be taken, a warning says why.
   void sendThrough(int forwarder, std::span<const uint8_t> info, size_t connections, uint8_t* slots,
                    const std::vector<ForwardedSends::Request>& requests);
   // Which ranks still send through this rank's GPU: none (None), only threads of this process (Here), or also other

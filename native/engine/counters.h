@@ -24,7 +24,7 @@ struct Counters {
     Counter operations;
     Counter bytes;    // sum of the sizes of this rank's larger buffer
     Counter ticks;    // time that the timed operations took, in the unit of History::time()
-    Counter inPlace;  // operations that read and wrote the buffers of peers
+    Counter inPlace;  // operations that ran in place
   };
   OfCollective collectives[kCollectiveCount];
 

@@ -7,8 +7,8 @@
 namespace jccl {
 namespace {
 
-// Limit of the cache that one core is assumed to have. A virtual machine reports the cache of the whole processor, but
-// other programs use it on cores outside the virtual machine.
+// The most bytes of the shared cache that are counted for each of its cores. A virtual machine reports the cache of the
+// whole processor, but programs outside the virtual machine use that cache, too.
 constexpr size_t kMaxCacheOfACore = 16u << 20;
 
 }  // namespace

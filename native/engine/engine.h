@@ -43,7 +43,7 @@ struct EngineConfig {
   uint32_t ll128SlotBytes = 32 * 1024;
   int localRanks = 1;  // number of ranks that share this host's cores
   int cores = 1;
-  // Number of ranks of this host that share cores with this rank, directly or through other ranks, including this rank.
+  // Number of ranks of this host, including this one, that share cores with this rank directly or through other ranks.
   int sharingRanks = 0;     // 0: localRanks
   int sharedCores = 0;      // number of cores on which these ranks run; 0: cores
   int64_t spinNanos = -1;   // -1: chosen from sharingRanks and sharedCores
@@ -183,7 +183,8 @@ class Engine {
   const Operation* inFlight_ = nullptr;
   Transfer transferInFlight_;
   uint64_t sequence_ = 0;
-  // outputs of at least this size hardly fit into the cache, and bypass it until StorePolicy has measured
+  // outputs of at least this size hardly fit into the cache, and bypass it until StorePolicy has measured both kinds of
+  // store
   size_t streamingBytes_ = 0;
   Choice lastChoice_;
   StorePolicy slots_;           // decides about stores into peers' slots

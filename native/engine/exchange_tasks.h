@@ -18,7 +18,7 @@ struct PointToPointTask {
 
   Kind kind = Kind::Send;
   int peer = 0;
-  uint8_t* address = nullptr;  // not written by a send
+  uint8_t* address = nullptr;  // a send only reads this memory
   size_t bytes = 0;
   uint32_t fingerprint = 0;  // must be equal at both ends
 };
@@ -50,7 +50,7 @@ inline Status checkTasks(int rank, int size, std::span<const PointToPointTask> t
   return Status::ok();
 }
 
-// Returns the bytes that the tasks send or the bytes that they receive, whichever is more.
+// Returns the larger of two sums: the bytes that the tasks send, and the bytes that they receive.
 inline size_t movedBytes(std::span<const PointToPointTask> tasks) {
   size_t sent = 0, received = 0;
   for (const PointToPointTask& task : tasks)

@@ -33,7 +33,7 @@ struct ForwardedConnection {
   int to = -1;
   int channel = 0;
   int adapter = NetDeviceNumbers::kUnknown;  // the plan's number of the network device that sends its data
-  bool ahead = false;  // a ring or a tree needs it, so it is made during initialisation instead of at its first use
+  bool ahead = false;  // true: made during initialisation, because a ring or a tree needs it; false: at its first use
 };
 
 // A view of the memory that a forwarder and its senders share: a header, an entry for each connection, then the slots.

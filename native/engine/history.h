@@ -98,8 +98,8 @@ class History {
   uint64_t lastEntered() const { return entered_.load(std::memory_order_acquire); }
   uint64_t lastDone() const { return done_.load(std::memory_order_acquire); }
 
-  // Copies the record of an operation. Returns false if there is none, for instance because a later one has replaced
-  // it.
+  // Copies the record of an operation. Returns false if there is no such record, for instance because a later operation
+  // has replaced it.
   bool read(uint64_t sequence, HistoryRow& row) const {
     const Record& record = records_[sequence & mask_];
     if (sequence == 0 || record.sequence.load(std::memory_order_acquire) != sequence) return false;

@@ -20,7 +20,7 @@ class Networks {
   struct Offer {
     NetMaker sockets;  // makes the network that is used instead of sockets; empty: the built-in sockets
     bool ib = false;
-    bool plugin = false;  // true: the plug-in that NetConfig names
+    bool plugin = false;  // true: offers the plug-in that NetConfig names
   };
 
   // Infos contains the information that each network has published, in the order of kKinds.

@@ -84,7 +84,7 @@ struct OperationCode {
     return static_cast<int>(collective) < kCollectiveCount && static_cast<int>(type) < kDataTypeCount &&
            static_cast<int>(op) < kReduceOpCount && supports(op, type);
   }
-  // Returns true if the counts contain what this rank sends to and receives from each rank.
+  // Returns true if the counts of a v-form say how much this rank sends to and receives from each rank.
   bool exchangesWithCounts() const { return collective == Collective::AllToAll || op == kUserReduction; }
   OperationCode withoutReduction() const { return {collective, type, ReduceOp::Sum}; }
 };
@@ -145,9 +145,9 @@ struct Operation {
   // For v-forms: the number of elements and the displacement of each rank's part; null for equal parts.
   const int64_t* counts = nullptr;
   const int64_t* displacements = nullptr;
-  // size of the larger buffer, which decides about streaming; in an exchange: bytes between two ranks
+  // size of the larger buffer, which decides about streaming; in an exchange: size of a message between two ranks
   size_t bytes = 0;
-  // in an exchange or a user-defined reduction: bytes that this rank sends or that it receives, whichever is more
+  // in an exchange or a user-defined reduction: the larger of the bytes that this rank sends and the bytes it receives
   size_t moved = 0;
   Part part;
   uint64_t sequence = 0;

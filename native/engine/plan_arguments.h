@@ -62,8 +62,8 @@ struct CollNetChain {
   int down = -1;
   int leaderAfter = -1;
   int leaderBefore = -1;
-  int ranks = 1;  // for all-gathers and reduce-scatters: number of ranks, this rank and all below it
-  int place = 0;  // position of this rank among these ranks, in the order of rank numbers
+  int ranks = 1;  // for all-gathers and reduce-scatters: number of ranks from this one downwards
+  int place = 0;  // place of this rank among those ranks, by rank number
 
   bool leads() const { return leaderAfter >= 0; }
 };

@@ -11,10 +11,11 @@ namespace jccl {
 namespace {
 
 constexpr size_t kMinChunkBytes = 64 * 1024;
-// A message is divided into at most this many chunks, so that one chunk is copied while another is sent.
+// A message is divided into this many chunks, so that one chunk is copied while another is sent: fewer if chunks would
+// be smaller than kMinChunkBytes, more if they would exceed the bytes allowed in a slot.
 constexpr size_t kChunks = 4;
 
-// Returns the size of the next chunk of a message. Both ends compute the same.
+// Returns the size of the next chunk of a message. Both ends compute the same size.
 uint32_t nextChunk(const PointToPointTask& task, size_t done, const ConnectionMemory& memory) {
   const size_t max = std::min(memory.shape.simpleSlotBytes(), memory.maxExchangeBytes);
   return static_cast<uint32_t>(std::min({task.bytes - done, max, std::max(task.bytes / kChunks, kMinChunkBytes)}));
@@ -25,7 +26,7 @@ constexpr size_t kMaxLLBytes = 24;
 // Up to this size LL128 is faster than SIMPLE.
 constexpr size_t kMaxLL128Bytes = 1024;
 
-// Returns the protocol of a message. Both ends decide by the size of the message, and so agree.
+// Returns the protocol of a message. Both ends decide by the transport and the size of the message, and so agree.
 Protocol protocolOf(const PointToPointTask& task, const ConnectionMemory& memory, TransportKind transport) {
   if (isNetwork(transport)) return Protocol::Simple;
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128}) {
@@ -43,7 +44,7 @@ bool isHere(const RecvConnection& connection, Protocol protocol) {
   return LLCodec::load(connection.memory.llSlot(step), 0, LLFlags<32>::flagOf(step), check);
 }
 
-// Returns the protocol of the next message if it has arrived with another protocol than `expected`. In that case the
+// If the next message has arrived with another protocol than `expected`, returns that protocol. In that case the
 // sender's message does not have the size that this rank expects.
 std::optional<Protocol> foundInstead(const RecvConnection& connection, Protocol expected) {
   if (connection.isNet()) return std::nullopt;
@@ -142,7 +143,7 @@ void PointToPoint::receiveEach(Tasks tasks, Channel& channel) {
   }
 }
 
-// Moves the chunks of all queues in turn.
+// Announces the memory of large messages to the network, and moves all queues to their end.
 void PointToPoint::moveEach(Tasks tasks, Channel& channel) {
   ProgressEngine* const network = channel.waiter().control().progress;
   UserMemoryScope userMemory(network);
@@ -157,7 +158,7 @@ void PointToPoint::moveEach(Tasks tasks, Channel& channel) {
 }
 
 // Fails the communicator and returns true if a message did not match. Call it after a wait has ended, because the end
-// of the wait clears the progress record.
+// of a wait clears the progress record, which must show the mismatch.
 bool PointToPoint::failMismatched(Channel& channel) {
   if (mismatch_) channel.waiter().fail(Code::Mismatch, *mismatch_);
   return mismatch_.has_value();
@@ -173,7 +174,7 @@ bool PointToPoint::finishSends(Channel& channel) {
   return true;
 }
 
-// Returns false after a failure.
+// Moves one chunk of each queue in turn until all queues are empty. Returns false after a failure.
 bool PointToPoint::moveAll(Tasks tasks, Channel& channel) {
   Waiter& waiter = channel.waiter();
   for (;;) {
@@ -235,7 +236,8 @@ void PointToPoint::enqueue(Tasks tasks, size_t firstSend) {
   }
 }
 
-// Moves one chunk of the queue's current task if that is possible now. Returns true if something has moved.
+// Moves one chunk of the queue's current task if that is possible now. Returns true if something has moved or a
+// mismatch was found.
 bool PointToPoint::advance(Queue& queue, Tasks tasks, Channel& channel) {
   if (queue.next == queue.tasks.size()) return false;
   const PointToPointTask& task = tasks[queue.tasks[queue.next]];
@@ -288,8 +290,8 @@ bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvC
   return true;
 }
 
-// Copies bytes. The buffers of a message from this rank to itself may overlap; then the copy is not stored past the
-// cache.
+// Copies bytes, past the cache if `pastCache` is set and the buffers do not overlap. Buffers of a message from this
+// rank to itself may overlap.
 void PointToPoint::copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pastCache) const {
   if (bytes == 0 || to == from) return;
   if (!pastCache || (to < from + bytes && from < to + bytes)) {
@@ -301,7 +303,7 @@ void PointToPoint::copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pas
   stores_.copy(&destination, 1, &source, 1, bytes, PostOp{}, 1);
 }
 
-// Unpacks what has arrived of a small message, beginning at offset `done`.
+// Unpacks the part of a small message that has arrived, from offset `done` on. Returns Moved::Part for a mismatch, too.
 PointToPoint::Moved PointToPoint::receiveSmall(const PointToPointTask& task, Protocol protocol, size_t& done,
                                                RecvConnection& connection) {
   const uint64_t step = connection.step;

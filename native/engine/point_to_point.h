@@ -63,7 +63,7 @@ class PointToPoint {
   void copy(uint8_t* to, const uint8_t* from, size_t bytes, bool pastCache) const;
 
   int rank_;
-  ChunkStores stores_;  // stores of the current run
+  ChunkStores stores_;  // how the current run stores chunks
   std::vector<Queue> queues_;
   size_t used_ = 0;
   std::optional<WaitPlace> mismatch_;  // place of the wait in which an unexpected message arrived

@@ -206,8 +206,9 @@ Code Engine::finish(const Operation& operation, bool inPlace) {
   return code;
 }
 
-// Returns the choice that is nearest to `choice` and can run here. The result is the same on all ranks, because it
-// depends only on facts that they share. `evenParts`: the operation has one count for all ranks.
+// Returns the choice that is nearest to `choice` among those that this communicator can run on the host. The result is
+// the same on all ranks, because it depends only on facts that they share. `evenParts`: the operation has one count for
+// all ranks.
 Choice Engine::adjustChoice(Choice choice, OperationCode code, bool evenParts) const {
   const Collective collective = code.collective;
   if (choice.channels > config_.channels) choice.channels = static_cast<uint8_t>(config_.channels);
@@ -240,8 +241,8 @@ Transfer Engine::transferOf(const Operation& operation) const {
   return transfer;
 }
 
-// inputBytes() returns how many bytes of this rank's send buffer an operation reads, outputBytes() how many bytes of
-// its receive buffer the operation writes.
+// inputBytes() returns the most bytes of a rank's send buffer that an operation reads, outputBytes() the most bytes of
+// its receive buffer that the operation writes.
 size_t Engine::inputBytes(const Operation& operation) const {
   return operation.code.collective == Collective::AllGather ? partBytes(operation) : operation.bytes;
 }

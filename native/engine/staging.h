@@ -58,10 +58,10 @@ class StagingProxy {
     std::function<bool()> broken;  // returns true if a forwarder or CollNet failed; empty: this rank uses neither
   };
 
-  // When the network fails, the thread calls `failed` and then ends the waits of kernels with Code::Transport, by
-  // writing to `controls`. The words of `controls` must exist until the activity is closed or this object is destroyed.
-  // `spinNanos`: while an operation is in flight, the thread polls without a pause until nothing has moved for this
-  // long; use 0 on hosts that have no core for the thread.
+  // When the network, a forwarder or CollNet fails, the thread calls `failed` and then ends the waits of kernels with
+  // Code::Transport, by writing to `controls`. The words of `controls` must exist until the activity is closed or this
+  // object is destroyed. `spinNanos`: while an operation is in flight, the thread polls without a pause until nothing
+  // has moved for this long; use 0 on hosts that have no core for the thread.
   StagingProxy(ProgressEngine& network, const ChannelControls& controls, std::function<void()> failed,
                int64_t spinNanos = 0)
       : StagingProxy(network, controls, std::move(failed), spinNanos, Forwarding()) {}

@@ -86,8 +86,8 @@ class StorePolicy {
     int skipped;
     int counted;
     int period;  // number of operations from one measurement to the next
-    // true: the sender is ahead, and Time::typical() is compared; false: the shortest time, because late peers only add
-    // time
+    // true: the sender runs ahead, and Time::typical() is compared; false: Time::shortest is compared, because late
+    // peers only add time
     bool ahead = false;
 
     constexpr int all() const { return skipped + counted; }

@@ -40,7 +40,7 @@ class TransferHistory {
   TransferHistory(const TransferHistory&) = delete;
   TransferHistory& operator=(const TransferHistory&) = delete;
 
-  // Records the begin of a group. Returns its number; 0 if it is not recorded.
+  // Records the begin of a group. Returns the number of the group; 0 if the group is not recorded.
   uint64_t begin(uint64_t after, std::span<const PointToPointTask> tasks) {
     if (!hasMemory()) return 0;
     const uint64_t number = last_.load(std::memory_order_relaxed) + 1;
@@ -86,7 +86,8 @@ class TransferHistory {
   // Returns the number of the group that began last; 0: none.
   uint64_t last() const { return last_.load(std::memory_order_acquire); }
 
-  // Copies the record of a group. Returns false if a later group has replaced it.
+  // Copies the record of a group. Returns false if there is no such record, for instance because a later group has
+  // replaced it.
   bool read(uint64_t number, TransferRow& row) const {
     const Record* records = records_.load(std::memory_order_acquire);
     if (number == 0 || records == nullptr) return false;

@@ -9,7 +9,7 @@ namespace jccl {
 
 class UserMemoryScope {
  public:
-  // Size of the smallest buffer that is made known to the network: registering a smaller one costs more than copying
+  // Size of the smallest buffer that is made known to the network: registering a smaller buffer costs more than copying
   // it.
   static constexpr size_t kMinBytes = 256 * 1024;
 

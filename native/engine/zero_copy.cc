@@ -32,7 +32,7 @@ bool readsSend(const Operation& operation, int rank) {
   switch (operation.code.collective) {
     case Collective::AllGather:
     case Collective::Gather:
-      return false;  // every rank stores its own part into the buffers of the others
+      return false;  // every rank reads its own send buffer, and stores into receive buffers of others
     case Collective::Broadcast:
     case Collective::Scatter:
       return rank == operation.root;
@@ -47,7 +47,7 @@ bool writesRecv(const Operation& operation, int rank) {
     case Collective::ReduceScatter:
     case Collective::Scatter:
     case Collective::AllToAll:
-      return false;  // every rank stores into its own buffer only
+      return false;  // every rank stores only into its own receive buffer
     case Collective::Reduce:
     case Collective::Gather:
       return rank == operation.root;
@@ -56,7 +56,7 @@ bool writesRecv(const Operation& operation, int rank) {
   }
 }
 
-// Returns true if the whole buffer is divided among the ranks, so that each works on one part of it.
+// Returns true if the whole buffer is divided among the ranks, so that each rank works on one part of the buffer.
 bool isDivided(Collective collective) {
   return collective == Collective::AllReduce || collective == Collective::Broadcast || collective == Collective::Reduce;
 }
@@ -85,8 +85,8 @@ void ZeroCopy::publish(int peer, uint64_t sequence, const BufferLocations& own) 
   peers_[peer].bufferExchangeOf(rank_).descriptors[sequence % 2].publish(sequence, own);
 }
 
-// Publishes descriptors of the last two declared operations. A peer that finds the descriptor of a later operation
-// takes its own operation for ordinary, so the earlier declared operations need no descriptors.
+// Publishes descriptors of the last two declared operations. A peer that finds the descriptor of a later operation than
+// its current one concludes that the current one is ordinary, so the earlier declared operations need no descriptors.
 void ZeroCopy::declareOrdinary() {
   declaredTo_ = sequence_ + std::min(ordinary_ / kOrdinaryShare, kMaxDeclared);
   ordinary_ += declaredTo_ - sequence_;
@@ -154,8 +154,8 @@ bool ZeroCopy::collect(const Operation& operation, Waiter& waiter, bool& shared)
       continue;
     }
     if (!theirs.shared) {
-      // fingerprints are not compared: a peer may declare an operation ordinary before it knows it, and slots compare
-      // them
+      // The fingerprints are not compared here: a descriptor that was declared in advance contains none. The check
+      // words in the slots show a mismatch.
       shared = false;
       continue;
     }
@@ -295,7 +295,8 @@ bool ZeroCopy::finish(Waiter& waiter) {
   return true;
 }
 
-// Revokes this rank's buffers after a failed operation, and returns when no peer uses them any more.
+// Revokes this rank's buffers after a failed operation, and waits until no peer uses them any more. Isolates the
+// receive buffer from peers that do not leave it in time.
 void ZeroCopy::reclaimBuffers(const Operation& operation) {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
@@ -310,8 +311,8 @@ void ZeroCopy::reclaimBuffers(const Operation& operation) {
   }
 }
 
-// Waits until a peer no longer uses this rank's buffers. Returns false at the deadline: the peer's process is probably
-// stopped.
+// Waits until a peer no longer uses this rank's buffers. Returns false if a peer in another process still uses them at
+// the deadline: that process is probably stopped. For a thread of this process there is no deadline.
 bool ZeroCopy::waitUntilOutside(int peer, int64_t deadline) {
   const std::atomic<uint32_t>& inside = peers_[peer].peerAccess().inside;
   int64_t nextCheck = 0;

@@ -30,7 +30,7 @@ class BufferResolver {
  public:
   virtual ~BufferResolver() = default;
 
-  // Finds [address, address + bytes) of this process in its shared memory. Returns false if it is not there.
+  // Finds [address, address + bytes) of this process in its shared memory. Returns false if these bytes are not shared.
   virtual bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) = 0;
 
   // Returns the address of the peer's shared memory in this process; null if it cannot be mapped.

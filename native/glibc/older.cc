@@ -6,8 +6,8 @@
 // libraries lack are defined here, and these definitions are used with newer C libraries as well. scripts/check-natives
 // finds symbols that are missing from this file.
 //
-// Up to glibc 2.33, these functions are in libpthread, libdl and librt. The libraries therefore depend on those that
-// they need.
+// Up to glibc 2.33, some of the functions are in libpthread, libdl and librt. So each shared library of JCCL names
+// those of the three that it needs as dependencies.
 #include <features.h>
 
 #if defined(__GLIBC__)

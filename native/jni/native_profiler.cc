@@ -64,7 +64,7 @@ constexpr std::array<NcclName, kDataTypeCount> kTypes = {{{"ncclInt8", 0},
 constexpr std::array<NcclName, kAlgorithmCount> kAlgorithms = {
     {{"RING", 1}, {"TREE", 0}, {"DIRECT", kNoNumber}, {"NVLS", 4}, {"COLLNET_DIRECT", 2}, {"COLLNET_CHAIN", 3}}};
 constexpr std::array<NcclName, kProtocolCount> kProtocols = {{{"LL", 0}, {"LL128", 1}, {"SIMPLE", 2}}};
-// Fails to compile if an enum gets another value and no name is added here.
+// Fails to compile if Collective, DataType or Algorithm gets another value and no name is added here.
 static_assert(kFunctions.back().name != nullptr && kTypes.back().name != nullptr && kAlgorithms.back().name != nullptr);
 // NCCL's numbers of sum, prod, min, max and avg.
 constexpr std::array<uint32_t, 5> kOps = {0, 1, 3, 2, 4};

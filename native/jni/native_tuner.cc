@@ -51,7 +51,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeTuner_init(JNIEnv*, jclass, 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeTuner_ask(JNIEnv* env, jclass, jlong handle, jint function,
                                                               jlong bytes, jfloatArray costs, jintArray channels) {
   return guardedCode([&]() -> jint {
-    // The table has twice the size that the plug-in is told, because a newer plug-in may write more rows.
+    // The plug-in learns of only half of this table. The rest protects memory from a newer plug-in that writes more
+    // rows.
     float table[2 * plugin::kTunerCosts];
     for (float& cost : table) cost = plugin::kIgnoredCost;
     env->GetFloatArrayRegion(costs, 0, plugin::kTunerCosts, table);

@@ -48,7 +48,8 @@ jlong address(T pointer) {
   return static_cast<jlong>(reinterpret_cast<std::intptr_t>(pointer));
 }
 
-// Stores the bytes of each rank's block for the operations. Throws unless there is one block per rank, without gaps.
+// Stores the size of each rank's block in network.lengths, where LightGbmOperations reads it. Throws unless there is
+// one block per rank, without gaps.
 void setBlocks(const CommSize* starts, const CommSize* lengths, int count) {
   if (network.env == nullptr) {
     throw CommunicationFailure(
@@ -92,7 +93,7 @@ void reduceScatter(char* input, CommSize, int typeBytes, const CommSize* starts,
   call(network.reduceScatter, address(input), static_cast<jint>(typeBytes), address(output), address(reducer));
 }
 
-// The input may be anywhere, also in the output.
+// `input` may overlap `output` in any way.
 void allGather(char* input, CommSize, const CommSize* starts, const CommSize* lengths, int blocks, char* output,
                CommSize) {
   setBlocks(starts, lengths, blocks);
@@ -162,7 +163,7 @@ JNIEXPORT jboolean JNICALL Java_io_jccl_lightgbm_NativeNetwork_addsDoubles(JNIEn
   return addsDoubles(pointer<Reducer>(reducer)) ? JNI_TRUE : JNI_FALSE;
 }
 
-// Works part by part, so that data that is folded several times stays in a cache.
+// Performs all steps on one part of the blocks before the next part, so that a part stays in a cache between steps.
 JNIEXPORT void JNICALL Java_io_jccl_lightgbm_NativeNetwork_fold(JNIEnv* env, jclass, jlong reducer, jint typeBytes,
                                                                 jlongArray blocks, jintArray steps, jlong bytes) {
   constexpr jlong targetBytes = 32 * 1024;

@@ -11,9 +11,9 @@
 
 namespace jccl::plugin {
 
-// Before version 11, a plug-in may be initialised only once in a process, whatever uses it: some refuse a second time.
-// A thread that comes during the initialisation waits for its end. It waits without holding a lock, because init may
-// never return.
+// Before version 11, a plug-in may be initialised only once in a process, however many communicators use it: some
+// plug-ins refuse a second initialisation. A thread that calls once() during an initialisation waits for the end of
+// that initialisation, and holds no lock meanwhile, because init may never return.
 class Initialised {
  public:
   static Initialised& of(const void* table) {

@@ -82,8 +82,8 @@ struct Opening {
 
   Status whyItHangs(int64_t limitNanos) {
     const std::lock_guard lock(mutex);
-    // The first check remembers the current call; the second one says whether the plug-in is still in it. A plug-in
-    // that is slow but makes progress is not waited for, either.
+    // The first check notes the current call; the second one returns true if the plug-in is still in that call.
+    // Otherwise the plug-in is slow but makes progress, and is left behind, too.
     if (plugin != nullptr && !plugin->watch().isStuck(0, limitNanos) &&
         plugin->watch().isStuck(limitNanos, limitNanos)) {
       return plugin->watch().error();

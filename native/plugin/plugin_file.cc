@@ -23,7 +23,7 @@ LogLevel levelOf(int level) {
     case kLogAbort:
       return LogLevel::Error;
     case kLogInfo:
-      return LogLevel::Debug;  // NCCL prints it with NCCL_DEBUG=INFO only
+      return LogLevel::Debug;  // NCCL does not print this level by default
     default:
       return LogLevel::Trace;
   }
@@ -33,7 +33,7 @@ constexpr char kNetSubsystem[] = "net-plugin";
 constexpr char kTunerSubsystem[] = "tuner-plugin";
 constexpr char kProfilerSubsystem[] = "profiler-plugin";
 
-// Logs for a plug-in: on any thread, in NCCL's format, which has no line end.
+// Logs a line of a plug-in. Any thread may call it. As in NCCL, `format` has no line end.
 template <const char* Subsystem>
 void logOfPlugin(int level, unsigned long /*flags*/, const char* file, int line, const char* format, ...) {
   const LogLevel ours = levelOf(level);
@@ -49,7 +49,7 @@ void logOfPlugin(int level, unsigned long /*flags*/, const char* file, int line,
 }
 
 std::string lastLoaderError() {
-  const char* text = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps one per thread
+  const char* text = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps one error text per thread
   return text == nullptr ? "unknown" : text;
 }
 

@@ -30,8 +30,8 @@ Status openPluginFile(const std::string& name, const char* prefix, Choose&& choo
 // Describes a plug-in for error messages.
 std::string describePlugin(const std::string& kind, const std::string& name, const std::string& file, int version);
 
-// Opens the first library that can be opened among those that `name` can mean. Returns null, and all errors, if none
-// can.
+// Opens the first library that can be opened among those that `name` can mean. If none can be opened, returns null and
+// sets *errors.
 void* openFirst(const std::string& name, const char* prefix, std::string* file, std::string* errors);
 void closePlugin(void* library);
 void* symbolOf(void* library, const char* symbol);

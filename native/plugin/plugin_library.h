@@ -66,7 +66,7 @@ class NetPlugin {
   virtual Status receive(void* comm, int n, void** data, size_t* bytes, int* tags, void** memory, void** request) = 0;
   virtual Status flush(void* comm, void* data, int bytes, void* memory, void** request) = 0;
   // Once *done is true, the request belongs to the plug-in again, and *bytes is the size that the plug-in reports for
-  // the (first) message. It is unchecked and may be any number.
+  // the (first) message. That size is unchecked and may be any number.
   virtual Status test(void* request, bool* done, int* bytes) = 0;
 
   virtual Status closeSend(void* comm) = 0;

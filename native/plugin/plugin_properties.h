@@ -36,7 +36,7 @@ DeviceProperties propertiesOf(const Properties<Version>& raw, bool registersDmaB
   if constexpr (Version >= 9) found.forceFlush = common.forceFlush != 0;
   found.speedMbps = std::max(common.speed, 0);
   found.port = std::max(common.port, 0);
-  found.latencyMicros = common.latency >= 0 ? common.latency : 0;  // 0 also if it is NaN
+  found.latencyMicros = common.latency >= 0 ? common.latency : 0;  // a NaN becomes 0, too
   found.maxComms = std::max(common.maxComms, 0);
   found.maxRecvs = std::max(common.maxRecvs, 1);
   found.maxMessageBytes = found.maxCollectiveBytes = kDefaultMaxMessageBytes;

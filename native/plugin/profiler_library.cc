@@ -22,7 +22,7 @@ namespace {
 constexpr PluginNames kProfilerNames = {"it is no profiler plug-in, or has a version that JCCL does not know",
                                         "libnccl-profiler", "ncclProfiler_v"};
 
-// JCCL creates an event if the plug-in asks for its type or for a type of event that it contains.
+// Masks of the types for which JCCL creates an event: its own type, and the types of the events that it contains.
 constexpr int kCollMask = kProfileColl;
 constexpr int kP2pMask = kProfileP2p;
 constexpr int kGroupMask = kProfileGroup | kCollMask | kP2pMask;
@@ -72,7 +72,7 @@ class ProfilerOf final : public ProfilerPlugin {
       result = table_.init(&context_, mask_);
     }
     if (result == kSuccess) return Status::ok();
-    context_ = nullptr;  // even if init stored a pointer: after a failure there is nothing to end
+    context_ = nullptr;  // init may have stored a pointer, but after its failure finalize must not be called
     return {Code::System, failure("init", result)};
   }
 
@@ -119,7 +119,7 @@ class ProfilerOf final : public ProfilerPlugin {
       left.swap(live_);
     }
     for (Events* events : left) end(events);
-    // Like NCCL: a plug-in without a context has nothing to end.
+    // Like NCCL, does not call finalize without a context.
     if (context_ != nullptr) report("finalize", table_.finalize(context_));
     context_ = nullptr;
   }
@@ -232,7 +232,7 @@ class ProfilerOf final : public ProfilerPlugin {
     if constexpr (Version >= 5) p2p.parentGroup = group;
   }
 
-  // Up to version 3, every event contains the communicator's name, because init does not pass it.
+  // Up to version 3, every event contains the communicator's name, because init does not pass that name.
   template <typename Event>
   void nameCommunicator([[maybe_unused]] Event& event) const {
     if constexpr (Version <= 3) {

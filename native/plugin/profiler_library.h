@@ -56,8 +56,8 @@ class ProfilerPlugin {
   int version() const { return version_; }
   const std::string& file() const { return file_; }
 
-  // Must be called once, before all other functions. The plug-in chooses the events it asks for, and may change them at
-  // any time.
+  // Must be called once, before all other functions. The plug-in chooses the events for which it asks, and may change
+  // this choice at any time.
   virtual Status init(const ProfilerCommunicator& communicator) = 0;
 
   // Returns the bits of the events for which the plug-in asks now.

@@ -65,7 +65,7 @@ struct SendConnection {
   EventCount* receiverEvents = nullptr;  // wakes the receiver after publishing; null on a network connection
   FirstUse* firstUse = nullptr;          // called at the first step; null unless this is a network connection
   uint64_t step = 0;                     // the next step to write
-  uint64_t cachedHead = 0;               // head that was read last; read again only if it permits no further step
+  uint64_t cachedHead = 0;  // head value read last; read again by hasCredit if this value permits no further step
   int peer = -1;
   TransportKind transport = TransportKind::None;
   ZeroCopySends zeroCopySends;  // used only on a network connection
@@ -80,8 +80,8 @@ struct SendConnection {
     return step < cachedHead + kSlots;
   }
 
-  // Ends the current step at a receiver that shares memory; its LL or LL128 slot is written. Prefetches the next slot,
-  // which is likely to have the same protocol and size.
+  // Ends the current step, whose LL or LL128 slot is written, on a connection through shared memory. Prefetches the
+  // next slot, which is likely to have the same protocol and size.
   template <int FlagBits = 32>
   void publishPacked(Protocol protocol, uint32_t wireBytes) {
     scrubRest<FlagBits>(protocol == Protocol::LL ? wireBytes : 0);
@@ -114,8 +114,8 @@ struct SendConnection {
  private:
   void countSent(uint32_t bytes) { __atomic_store_n(&sentBytes, sentBytes + bytes, __ATOMIC_RELAXED); }
 
-  // Scrubs the step's LL slot: all of it if the step uses another protocol. On a network connection the receive proxy
-  // does this.
+  // If LLFlags::mustScrub(step), scrubs the rest of the step's LL slot, or all of it if the step uses another protocol.
+  // On a network connection the receive proxy does this.
   template <int FlagBits>
   void scrubRest(uint32_t writtenBytes) {
     LLCodec::scrubRest<FlagBits>(memory.llSlot(step), memory.shape.llSlotBytes(), step, writtenBytes);
@@ -142,8 +142,8 @@ struct RecvConnection {
     if (senderEvents != nullptr) senderEvents->notifyIfWaiting();
   }
 
-  // Prefetches the next slot, likely written by now with the same protocol and size. Called after release() if the
-  // sender waits for nothing that this rank sends, and so runs ahead.
+  // Prefetches the next slot, which the sender has probably written by now with the same protocol and size. Called
+  // after release() if the sender waits for nothing that this rank sends, and so runs ahead.
   void prefetch(Protocol protocol, uint32_t wireBytes) const {
     const bool simple = protocol == Protocol::Simple;
     if (simple) __builtin_prefetch(memory.slotHeader(step));

@@ -16,7 +16,8 @@
 
 namespace jccl {
 
-// Maximum number of connections, in each direction, that one call combines. It limits the size of direct operations.
+// Maximum number of connections, in each direction, that one call combines. A direct operation has at most one rank
+// more.
 inline constexpr int kMaxFanout = 63;
 
 // The connections a schedule works on, in an order that the schedule defines.
@@ -127,7 +128,7 @@ class HostPrimitives {
     }
   }
 
-  // Executes a SIMPLE step, which reads chunks from the slots and writes them into the slots.
+  // Executes a SIMPLE step, which reads the received chunks in their slots and writes results directly into slots.
   void stepSimple(const uint8_t* in, uint8_t* out, size_t count, uint32_t bytes, uint32_t check, int recvCount,
                   const PostOp& post, const Links& links) {
     const void* sources[kMaxFanout + 1];
@@ -167,7 +168,7 @@ class HostPrimitives {
     for (int i = 0; i < recvCount; ++i) release(*links.recv[i], bytes);
   }
 
-  // Returns true if a network proxy reads the output next. It should then stay in the cache.
+  // Returns true if a network proxy reads the output next, so that the output should stay in the cache.
   bool sendsZeroCopy(const Links& links) const {
     if (!transfer_.zeroCopy) return false;
     return std::any_of(links.send, links.send + links.sendCount, [](const SendConnection* c) { return c->isNet(); });

@@ -34,7 +34,7 @@
 //
 // LL slot: 8-byte cells, each stored and loaded as one 64-bit value. Cell 0 contains the check word:
 //
-//     | check u32 | flag u32 | payload u32 | flag u32 | payload u32 | flag u32 | ...        flag = low 32 bits of step + 1
+//     | check u32 | flag u32 | payload u32 | flag u32 | payload u32 | flag u32 | ...    flag = low 32 bits of step + 1
 //
 // LL128 slot: lines of 128 bytes, 120 of payload, then a 64-bit flag = step + 1 stored last, with release. The first 8
 // payload bytes of the slot's first line are {check u32, 0}:
@@ -73,7 +73,7 @@ inline constexpr uint32_t kLLPayloadBytes = 4;
 
 inline constexpr uint32_t kLL128LineBytes = 128;
 inline constexpr uint32_t kLL128PayloadBytes = 120;
-inline constexpr uint32_t kLL128HeaderBytes = 8;  // of the first line's payload
+inline constexpr uint32_t kLL128HeaderBytes = 8;  // the check word and a zero, at the start of the first line's payload
 
 inline constexpr uint32_t kSimpleHeaderBytes = 128;
 // Space after the data of a SIMPLE slot: a skew, so that slots do not compete for the same cache lines. The `plugin`

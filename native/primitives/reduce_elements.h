@@ -194,8 +194,9 @@ struct AvgOp : Adding {
   }
 
  private:
-  // Divides in F. A quotient of integers of at most 8 (32) bits, correctly rounded to 24 (53) bits, never crosses the
-  // next integer, so truncating it yields the integer quotient.
+  // Divides in F: float for 8-bit integers, double for 32-bit integers, otherwise S itself. A quotient of 8-bit or
+  // 32-bit integers, correctly rounded to 24 or 53 bits, never crosses the next integer, so truncating it yields the
+  // integer quotient.
   template <class S, int W, class F>
   JCCL_INLINE Vec<S, W> truncatedQuotient(Vec<S, W> acc) const {
     S lanes[W / sizeof(S)];

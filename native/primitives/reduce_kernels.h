@@ -21,8 +21,8 @@ constexpr size_t kAlignFromBytes = 1024;   // in smaller calls, crossing cache l
 constexpr size_t kStreamFromBytes = 4096;  // in smaller calls, the fence costs more than streaming saves
 constexpr size_t kLineBytes = 64;
 
-// The pointers of a call. A fixed number N is held in registers; with N = 0, any number is read from the caller's
-// arrays.
+// The pointers of a call. N > 0: this object holds N pointers, in registers; N = 0: the number is known only at run
+// time, and the pointers stay in the caller's array.
 template <int N>
 struct Sources {
   explicit Sources(const void* const* srcs, int) {
@@ -100,7 +100,7 @@ class Kernel {
   static constexpr size_t packedBytes = sizeof(Packed<W>);
 
   // Number of registers in a block. Its accumulators use at most half of the register file; the other half is for the
-  // operands added to them. Of the widest registers, which are cache lines, four are enough.
+  // operands added to them. Of the widest registers, which are as large as a cache line, four are enough.
   static constexpr int kUnroll = kRegisterBytes == 64 ? 4 : 8 / kParts;
 
   // Returns the length of the head: the bytes up to the next cache line of the destination that decides the alignment;
@@ -224,7 +224,8 @@ class Kernel {
     return packedBytes<W>;
   }
 
-  // Processes part of a 16-byte register, if elements are that small and the register is that large.
+  // Processes one word of `Bytes` bytes, in the lower part of a 16-byte register, if this bit of `bytes` is set. Does
+  // nothing if an element is larger than the word, or a packed register is not.
   template <int Bytes>
   JCCL_INLINE size_t word(size_t at, size_t bytes) const {
     if constexpr (Bytes < sizeof(typename Element::Stored) || Bytes >= packedBytes<16>) {

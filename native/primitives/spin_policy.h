@@ -7,9 +7,9 @@
 namespace jccl {
 
 struct SpinPolicy {
-  // Ranks outnumber cores: they are time-sliced, and a spinning rank keeps a peer from running.
+  // Ranks outnumber cores, so ranks are time-sliced, and a spinning rank keeps a peer from running.
   bool oversubscribed = false;
-  int polls = 2000;     // number of checks of the condition before anything else
+  int polls = 2000;     // number of checks of the condition at the start of a wait
   int firstYields = 0;  // number of yields after these checks, without reading a clock
   // After these yields, spins for this long: a yield would give the core to another program for a slice.
   int64_t spinNanos = 100'000;
@@ -54,7 +54,7 @@ class WaitPhases {
 
   WaitPhases(int64_t spinNanos, int64_t yieldNanos) : spinNanos_(spinNanos), yieldNanos_(yieldNanos) {}
 
-  // `sharesCore`: the awaited rank is on this thread's core, so it runs only while this thread does not.
+  // `sharesCore`: the awaited rank is on this thread's core, so that rank runs only while this thread does not.
   Phase next(bool sharesCore) const {
     if (waited_ < spinNanos_ && !sharesCore) return Phase::Spin;
     return waited_ < yieldNanos_ ? Phase::Yield : Phase::Sleep;

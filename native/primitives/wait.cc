@@ -74,7 +74,7 @@ class RecordGuard {
     record_.untilNanos.store(0, std::memory_order_relaxed);
     record_.sequence.store(sequence + 1, std::memory_order_release);
   }
-  // Keeps the record after a failure, so that it tells for which rank this one waited.
+  // Keeps the record after a failure, so that the record shows for which rank this rank waited.
   void keep() {
     record_.untilNanos.store(monotonicNanos(), std::memory_order_relaxed);
     shown_ = false;
@@ -165,8 +165,8 @@ void Waiter::learn(const WaitPhases& phases) {
   }
 }
 
-// Returns true if every rank has a core and the awaited rank was last seen on this thread's core. Both ranks publish
-// their core in long waits, and between ranks that share a core all waits are long.
+// If every rank has a core, publishes this rank's core, and returns true if the awaited rank was last seen there. Both
+// ranks publish their core in long waits, and between ranks that share a core all waits are long.
 bool Waiter::findsOnThisCore(int peer) {
   if (!placed_ || control_.policy.oversubscribed || control_.placement == nullptr) return false;
   const int32_t here = control_.placement->publish();

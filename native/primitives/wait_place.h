@@ -34,7 +34,7 @@ constexpr const char* nameOf(TransportKind kind) {
   return "none";
 }
 
-// CollNet: the end of a reduction that the network does.
+// CollNet: the end of an operation that the network executes.
 enum class WaitFor : uint8_t { Data = 0, Credit = 1, BufferExchange = 2, CollNet = 3 };
 inline constexpr int kWaitForCount = 4;
 

@@ -9,9 +9,9 @@
 namespace jccl {
 namespace {
 
-// Usually the reason of an expensive yield is soon over: a thread of a compiler or launcher had something to do. Yields
-// are first avoided for as long as the expensive one took. Each later measurement that finds yields expensive doubles
-// that time, so that measurements next to a busy program cost almost nothing.
+// Usually the reason of an expensive yield is soon over, such as a short task of a compiler or launcher. After the
+// first expensive yield, yields are avoided for as long as that yield took. Each further measurement that finds yields
+// expensive doubles this time, up to a second, so that measurements next to a busy program cost almost nothing.
 constexpr int64_t kLongestAvoidedNanos = 1'000'000'000;
 // Even next to a busy program, most yields are short: only every fourth to tenth gives that program the core.
 constexpr int kTimedYields = 16;

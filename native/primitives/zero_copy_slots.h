@@ -10,10 +10,10 @@
 
 namespace jccl {
 
-// Describes the user memory that replaces one slot at one end of a network connection, in private memory of the
-// process. The network may read the sender's `userData` at any time until the slot is freed. A receiver may post an
-// address in user memory for the next payload of a free slot, valid for one step, check word and size. The payload
-// arrives there or in the slot; the receiver's `userData` says which.
+// Describes the user memory that replaces one slot at one end of a network connection. The description itself is in
+// private memory of the process. The network may read the sender's `userData` at any time until the slot is freed. A
+// receiver may post an address in user memory for the next payload of a free slot, valid for one step, check word and
+// size. The payload arrives there or in the slot; the receiver's `userData` says which.
 struct alignas(64) ZeroCopySlot {
   const uint8_t* userData = nullptr;  // both directions: address of the payload if it is not in the slot
   bool awaitsAddress = false;         // sending, with `userData`: the receiver is about to post an address
@@ -31,11 +31,11 @@ class ZeroCopySends {
     end_ = step + 1;
   }
 
-  // Returns the value of the head from which on everything has been sent.
+  // Returns the lowest value of the head that shows that everything has been sent.
   uint64_t end() const { return end_; }
 
-  // Returns the value of the head from which on all chunks that overlap this memory have been sent; 0 if none overlaps.
-  // `head` is the value that the sender read last.
+  // Returns the lowest value of the head that shows that all chunks overlapping this memory have been sent; 0 if no
+  // unsent chunk overlaps it. `head` is the value that the sender read last.
   uint64_t endOver(const uint8_t* begin, size_t bytes, uint64_t head) const {
     uint64_t end = 0;
     for (const Chunk& chunk : chunks_) {

@@ -57,11 +57,11 @@ class Adapter {
   // Returns ok, or why this port will not carry data any more: the adapter failed or was removed, or the port has been
   // down for longer than queue pairs retry.
   Status health(int64_t nowNanos) const;
-  // Returns the time at which the result of health() may change without an event; INT64_MAX: it does not change.
+  // Returns the time at which the result of health() may change without an event; INT64_MAX: never.
   int64_t nextDeadlineNanos() const;
 
  private:
-  // Returns true if the event is about this port or the whole device.
+  // Records and logs an event about this port or the whole device. Returns false for any other event.
   bool take(int event, int port, const std::string& text, int64_t nowNanos);
   // Returns the time for which a port may be down before its connections fail.
   int64_t graceNanos() const;

@@ -14,7 +14,7 @@ namespace {
 using State = QueuePairObject::State;
 
 constexpr uint8_t kMinRnrTimer = 12;     // the sender tries again after 0.64 ms if no receive is posted
-constexpr uint8_t kRnrRetryForEver = 7;  // the receiver posts first, so a wait is not an error
+constexpr uint8_t kRnrRetryForEver = 7;  // the receiver posts receives in advance, so a missing one is only late
 constexpr uint8_t kHopLimit = 255;
 
 std::string hex(uint32_t value) {

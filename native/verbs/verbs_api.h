@@ -99,7 +99,7 @@ struct SendRequest;
 struct ReceiveRequest;
 struct WorkCompletion;
 
-// ibv_context_ops: four of its 32 functions are called here, as the library's own inline functions do.
+// ibv_context_ops: JCCL calls four of its 32 functions directly, as the library's own inline functions do.
 struct ContextOps {
   void* before[11];
   int (*pollCq)(CompletionQueue* cq, int max, WorkCompletion* completions);
