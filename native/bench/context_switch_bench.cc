@@ -25,20 +25,20 @@ namespace {
 
 using namespace jccl;
 
-constexpr size_t kMaxSlotMemory = 4u << 20;  // for each direction
+constexpr size_t kMaxSlotMemory = 4u << 20;  // size of all slots of one direction
 constexpr size_t kBytesOfARun = 100u << 20;
 
 struct alignas(128) Counter {
   std::atomic<uint64_t> value{0};
 };
 
-// Memory of both processes. The index is the process that writes the counter.
+// Memory that the two processes share. Each array is indexed by the process that writes the counter.
 struct Shared {
   Counter tail[2], head[2], arrived[2];
 };
 
 struct Variant {
-  size_t slotBytes;  // 0: copies without slots
+  size_t slotBytes;  // 0: no slots; each process copies from one buffer to another
   uint64_t slots;
   bool pastCacheSlots, pastCacheOutput;
 };

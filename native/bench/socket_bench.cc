@@ -42,8 +42,8 @@ struct Shared {
 
 Shared* makeShared() { return new (sharedMemory(sizeof(Shared))) Shared(); }
 
-// Returns the processor time, in ns, of this process and of its children that have ended. On a busy host it says more
-// than the clock.
+// Returns the processor time, in ns, of this process and of its children that have ended. On a busy host this time says
+// more than elapsed time.
 double processorNanos() {
   double nanos = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -67,7 +67,7 @@ void check(const Status& status) {
 }
 
 std::string pluginFile;
-constexpr int kByPlugin = 0;  // uses the plug-in; stands in place of a number of streams
+constexpr int kByPlugin = 0;  // passed as the number of streams, selects the plug-in
 
 // A rank with one connection to, and one from, the other rank.
 class Rank {

@@ -30,7 +30,7 @@ class AcceptingJudge : public SocketListener::Judge {
   const NetConfig& config_;
 };
 
-// A listener that lives as long as the process. Its time advances only with the inputs.
+// A listener that lives as long as the process. Its clock advances only when an input says so.
 struct ListeningRank {
   ListeningRank() : config(test::configOf(0, 4)), judge(config) {
     config.handshakeTimeoutNanos = 1'000'000'000;
@@ -52,8 +52,8 @@ struct ListeningRank {
   int64_t now = 1'000'000'000'000;
 };
 
-// Connects from loopback addresses in turn: each has few ports, and the kernel may keep a closed port for a minute. A
-// port closed by a reset is free at once.
+// Connects from loopback addresses in turn: each address has few ports, and the kernel may keep a closed port for a
+// minute. A port closed by a reset is free at once.
 inline UniqueFd connectPeer(const SocketAddress& to) {
   constexpr uint32_t kAddresses = 200;
   static uint32_t made = 0;

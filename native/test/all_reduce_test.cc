@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(TwoShot, AllReduceTest,
                          nameOfParameter);
 
 // All-reduces with chunks of many sizes, so that chunks use all parts of their slots and are written through the cache
-// or past it. If ranks outnumber cores, chunks are at the beginning of their slots.
+// or past it. If ranks outnumber cores, every chunk is stored at the beginning of its slot.
 class AllReduceChunks : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Cores, AllReduceChunks, ::testing::Bool(),
                          [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "one" : "enough"; });
@@ -175,7 +175,7 @@ TEST(AllReduceBits, DoNotDependOnTheDirectionOfTheWalk) {
   }
 }
 
-// A resolver by which the engine treats ranks as processes. Finds either all buffers of a rank or none of them.
+// A resolver that makes the engine treat the test's threads as processes. Locates either all buffers or none.
 class SomeBuffers final : public BufferResolver {
  public:
   explicit SomeBuffers(bool shares) : shares_(shares) {}

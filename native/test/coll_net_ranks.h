@@ -53,7 +53,8 @@ class CollNetRanks {
 
   bool leads(int rank) const { return nets[static_cast<size_t>(rank)]->group(0) != nullptr; }
 
-  // Declared before `ranks`, because the communicators must be destroyed first.
+  // Declared before `ranks`, so that the communicators in `ranks` are destroyed before the CollNet objects that they
+  // use.
   std::vector<std::unique_ptr<CollNet>> nets;
   CollNetOffer common;
   RankThreads ranks;

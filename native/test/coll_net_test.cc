@@ -459,8 +459,8 @@ TEST_F(CollNet4, WrongGroupsMembersAndLeadersAreRefused) {
   EXPECT_EQ(Code::Invalid, ranks[1].setCollNet(setup).code());  // each leader is of the wrong host
 }
 
-// Calls that do not return. These tests have parameters so that they run last: the threads that they leave behind must
-// not exist when another test forks.
+// Calls that do not return. These tests leave blocked threads behind, which must not exist when another test forks.
+// Tests with parameters run last, so these tests have parameters.
 class BlockedCollNet : public CollNet4, public ::testing::WithParamInterface<const char*> {
  protected:
   const std::string call_ = GetParam();

@@ -266,13 +266,14 @@ TEST(PointToPoint, ManyMessagesInBothDirectionsKeepTheirOrder) {
   });
 }
 
-// Messages of LL, LL128 and SIMPLE share the numbers of a connection's steps.
+// Messages of LL, LL128 and SIMPLE are numbered together, as steps of one connection.
 TEST(PointToPoint, SmallAndLargeMessagesMayAlternate) {
   RankThreads threads(3);
   threads.run([](Engine& communicator) {
     const int size = communicator.size();
     const int next = (communicator.rank() + 1) % size, before = (communicator.rank() + size - 1) % size;
-    const size_t most = 1024 / kLL128LineBytes * kLL128PayloadBytes - kLL128HeaderBytes;  // for slots of 1024 bytes
+    // the most that an LL128 slot of 1024 bytes holds
+    const size_t most = 1024 / kLL128LineBytes * kLL128PayloadBytes - kLL128HeaderBytes;
     for (const size_t bytes :
          {size_t{8}, size_t{0}, size_t{1}, size_t{2000}, size_t{3}, most, size_t{24}, size_t{25}, size_t{70000},
           most - 1, most + 1, size_t{5}, size_t{112}, size_t{4}, size_t{113}, size_t{1} << 20, size_t{12}}) {

@@ -1,5 +1,5 @@
-// Tests of core sharing, for ranks that outnumber the cores: which rank moves to which core, and that a move leaves a
-// thread's affinity unchanged.
+// Tests of core sharing, for ranks that outnumber the cores: which rank moves to which core, and that the affinity of
+// the rank's thread is the same after the move.
 #include "engine/core_sharing.h"
 
 #include <gtest/gtest.h>

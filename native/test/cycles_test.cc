@@ -28,9 +28,11 @@ constexpr int kRanks = 3;
 constexpr int kChannels = 2;
 constexpr int kDefaultCycles = kSanitized ? 5 : 15;
 constexpr int kDefaultCyclesOverVerbs = 4;  // few, because a cycle takes seconds on emulated processors
-constexpr int kWarmUp = 3;                  // cycles that create what stays for the life of the process
+// cycles before the first count: they create objects that live as long as the process
+constexpr int kWarmUp = 3;
 constexpr int64_t kSettlingNanos = 3'000'000'000;
-constexpr int64_t kBrokenTimeoutNanos = 100'000'000;  // for End::Broken, whose ranks may not notice a loss
+// operation timeout for End::Broken, where a rank may not notice that a connection is lost
+constexpr int64_t kBrokenTimeoutNanos = 100'000'000;
 
 // The resources of this process, as the kernel reports them.
 struct Held {

@@ -83,7 +83,7 @@ TEST(DescriptorOfferTest, ThisProcessGetsADescriptorOfItsOwn) {
   ASSERT_TRUE(DescriptorOffer::fetch(offer->wire(), fd).isOk());
   EXPECT_EQ('c', contentOf(fd));
   const DescriptorOffer::Wire offered = offer->wire();
-  std::unique_ptr<DescriptorOffer> other;  // keeps the server running
+  std::unique_ptr<DescriptorOffer> other;  // keeps the server running when `offer` is gone
   ASSERT_TRUE(DescriptorOffer::make(makeMemory('d'), other).isOk());
   offer.reset();
   const Status late = DescriptorOffer::fetch(offered, fd);

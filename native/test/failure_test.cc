@@ -25,7 +25,7 @@ class FailureTest : public ::testing::TestWithParam<std::tuple<Algorithm, Protoc
 TEST_P(FailureTest, ATimeoutNamesThePeerAndIsPermanent) {
   RankThreads threads(3);
   threads.run([](Engine& communicator) {
-    if (communicator.rank() == 2) return;  // rank 2 never calls
+    if (communicator.rank() == 2) return;  // rank 2 never calls allReduce
     Guarded buffer(4000);
     const int64_t start = monotonicNanos();
     ASSERT_EQ(allReduce(communicator, buffer, 1000, choice(), 200'000'000), Code::Timeout);
@@ -40,7 +40,7 @@ TEST_P(FailureTest, ATimeoutNamesThePeerAndIsPermanent) {
     ASSERT_TRUE(communicator.history().read(1, row));
     EXPECT_EQ(row.state, OperationState::Failed);
   });
-  // At least one rank must wait for rank 2, which never calls.
+  // At least one rank must wait for rank 2, which never calls allReduce.
   bool named = false;
   for (int rank = 0; rank < 2; ++rank) named = named || threads[rank].waiting().at(0).place.peer == 2;
   EXPECT_TRUE(named);
@@ -54,7 +54,8 @@ TEST_P(FailureTest, AnAbortEndsAWaitAtOnce) {
     EXPECT_EQ(allReduce(threads[0], buffer, 1000, choice(), kTimeoutNanos), Code::Aborted);
     done = true;
   });
-  while (threads[0].waiting().empty()) std::this_thread::yield();  // rank 0 is listed after it has waited for a while
+  // waiting() lists rank 0 only after rank 0 has waited for a while
+  while (threads[0].waiting().empty()) std::this_thread::yield();
   const ChannelWait wait = threads[0].waiting().at(0);
   EXPECT_EQ(wait.place.peer, 1);
   EXPECT_EQ(wait.sequence, 1u);
@@ -164,7 +165,7 @@ TEST(History, SaysWhenOperationsBeganAndForWhomTheyWaited) {
       ASSERT_TRUE(threads[rank].history().read(sequence, row));
       EXPECT_GE(row.begun, last) << "sequence=" << sequence;
       EXPECT_GE(row.ended, row.begun) << "sequence=" << sequence;
-      last = row.ended - 1000;  // times are converted with a different error in each row
+      last = row.ended - 1000;  // 1 us of tolerance: converting times has a different error in each row
       EXPECT_EQ(Choice::decode(row.choice).algorithm, Algorithm::Direct);
       const bool waits = (sequence - 1) % 2 != static_cast<uint64_t>(rank);
       if (!waits) continue;

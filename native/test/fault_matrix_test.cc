@@ -94,8 +94,8 @@ class Job {
     }
     for (std::thread& thread : threads) thread.join();
     expectBuffersLeftAlone();
-    // Aborts all ranks, as a coordinator would. Otherwise finished ranks would wait for their data to leave for dead
-    // ones.
+    // Aborts all ranks, as a coordinator would. Otherwise the destruction of a rank that succeeded would wait until its
+    // data has left for ranks that failed.
     if (scenario_.loses) abortAll(Code::Aborted);
   }
 
@@ -272,7 +272,7 @@ void expectRightOrAnErrorInTime(Over over) {
   bool broke = false;
   for (const Job::Outcome& outcome : job.outcomes()) {
     if (outcome.code == Code::Ok) continue;
-    broke = broke || outcome.code == Code::Transport;  // a loaded host can also cause a timeout
+    broke = broke || outcome.code == Code::Transport;  // Timeout proves nothing: a loaded host can also cause it
     EXPECT_TRUE(outcome.code == Code::Transport || outcome.code == Code::Timeout || outcome.code == Code::Aborted)
         << static_cast<int>(outcome.code) << " " << outcome.error << "; " << scenario.describe();
     EXPECT_FALSE(outcome.error.empty());

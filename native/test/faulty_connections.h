@@ -94,7 +94,7 @@ class FaultySendConnection final : public NetSendConnection {
     if (now < parcel->leaveAt) return wakeAt(parcel->leaveAt);
     const bool fits =
         wire.plan.waitsForReceives ? sequence < wire.receivesPosted : sequence < wire.first + kMaxInTransit;
-    if (!fits) return;  // the receiver wakes this end when the message fits
+    if (!fits) return;  // the receiver wakes the sender when the message fits
     const uint32_t length = wire.part(parcel->message.bytes - parcel->taken);
     const size_t at = wire.offsetOf(*parcel, parcel->taken, length);
     if (length != 0) std::memcpy(parcel->bytes.data() + at, parcel->source + at, length);

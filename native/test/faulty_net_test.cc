@@ -38,7 +38,7 @@ class Ends {
 
   static size_t at(int rank) { return static_cast<size_t>(rank); }
 
-  // Drives both ends until `over` returns true. Returns false if an end fails or the time is up.
+  // Drives both ends until `over` returns true. Returns false if an end fails or `limit` ns have passed.
   bool drive(const std::function<bool()>& over, int64_t limit = kTimeLimitNanos) {
     const int64_t end = monotonicNanos() + limit;
     int work = 0;

@@ -17,7 +17,8 @@
 
 namespace jccl::test {
 
-// A system call that fails with `error` if all `bits` are set in the argument with this index; with bits 0, always.
+// A system call that fails with `error` if all `bits` are set in the argument with this index; with bits 0, the call
+// always fails.
 struct ForbiddenCall {
   long number;
   int argument;

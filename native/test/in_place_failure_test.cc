@@ -74,7 +74,8 @@ using LateCase = std::tuple<TransportKind, Collective>;
 
 class LateInPlace : public ::testing::TestWithParam<LateCase> {};
 
-// Rank 0 times out before rank 1 begins. If rank 1 accesses rank 0's buffers then, a signal ends this process.
+// Rank 0 times out before rank 1 begins. Access to rank 0's buffers is then removed: if rank 1 uses them, a signal ends
+// this process.
 void giveUpBeforeThePeerBegins(const LateCase& one) {
   constexpr size_t kCount = 100'000;  // number of elements of each rank
   SharedBuffers buffers;
@@ -119,7 +120,8 @@ TEST(InPlaceFailure, AnAbortedOperationHasNoLateStores) {
     RankThreads ranks(2);
     std::vector<float> ours(kCount, 1.0f), theirs(kCount, 1.0f);
     std::atomic<bool> begun{false};
-    // Both ranks repeat the operation until one fails, so that the abort hits one even if the aborter's core is busy.
+    // Both ranks repeat the operation until one fails, so that the abort hits a running operation even if the aborter
+    // starts late.
     const auto repeat = [&](int rank, std::vector<float>& buffer) {
       const auto address = reinterpret_cast<uint64_t>(buffer.data());
       Code code = Code::Ok;

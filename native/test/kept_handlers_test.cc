@@ -66,7 +66,7 @@ TEST_F(KeptHandlersTest, TheApplicationsOwnChangesStay) {
   EXPECT_EQ(handlerOf(SIGUSR2), applications);
 }
 
-// The second object is created when the library of the first one has already replaced the handlers.
+// The second object is created after the library that the first object guards against has replaced a handler.
 TEST_F(KeptHandlersTest, ObjectsOfSeveralThreadsCanOverlap) {
   auto first = std::make_unique<KeptHandlers>("first");
   ::signal(SIGUSR2, theirs);

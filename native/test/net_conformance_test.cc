@@ -138,7 +138,7 @@ TEST_P(NetConformance, PublishedMessagesLeaveWithoutAWaitingThread) {
   pair.connectOneWay(producer, consumer);
   transfer(pair, producer, consumer, Protocol::Simple, {1});
   for (int i = 0; i < 7; ++i) producer.send(Protocol::Simple, 50'000);
-  pair.net[0]->kick();  // from here on, nobody calls the network of rank 0
+  pair.net[0]->kick();  // from here on, only the engine's own thread moves data of rank 0
   for (int i = 0; i < 7; ++i) {
     ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, 50'000); }));
   }
@@ -220,7 +220,7 @@ TEST_P(NetConformance, AfterRevokingNothingIsReceivedIntoUserMemory) {
   pair.net[1]->addUserMemory(place.data(), place.size(), true);
   postAddress(consumer, 1, place);
   drive(
-      *pair.net[1], [] { return false; }, 2'000'000);  // the network reads the posted address
+      *pair.net[1], [] { return false; }, 2'000'000);  // gives the network time to read the posted address
   pair.net[1]->revoke();
   pair.net[1]->clearUserMemory();
   producer.send(Protocol::Simple, 1000);

@@ -159,7 +159,7 @@ TEST_F(NetIbDeviceMemory, NothingIsLeftBehind) {
     test::transfer(pair, ends.producer, ends.consumer, Protocol::Simple, {100, 60'000});
     for (const int rank : {0, 1}) pair.net[Pair::at(rank)]->close(10'000'000'000);
   };
-  cycle();  // creates what stays for the life of the process
+  cycle();  // the first cycle also creates objects that live as long as the process
   const std::string before = test::verbsObjects();
   for (int i = 0; i < 5 && !HasFailure(); ++i) cycle();
   EXPECT_EQ(before, test::verbsObjects());

@@ -208,7 +208,7 @@ TEST_F(NetIb, PairsThatComeAndGoLeaveNothingBehind) {
   };
   const char* text = std::getenv("JCCL_LEAK_CYCLES");
   const int cycles = text == nullptr ? 10 : std::atoi(text);
-  cycle();  // creates what stays for the life of the process
+  cycle();  // the first cycle also creates objects that live as long as the process
   const auto openBefore = descriptors();
   const std::string before = test::verbsObjects();
   for (int i = 0; i < cycles && !HasFailure(); ++i) cycle();
@@ -311,10 +311,11 @@ TEST_F(NetIbPortDown, AnAdapterThatFailsEndsBothRanks) {
   const auto arm = reinterpret_cast<void (*)()>(::dlsym(library, "failing_verbs_arm"));
   const auto reported = reinterpret_cast<int (*)()>(::dlsym(library, "failing_verbs_reported"));
   std::array<std::string, 2> texts;
-  // Waits for the event before the pair sends anything, because a send would find the port down first.
+  // Waits for the event before the pair sends anything, because a send could fail, since the port is down, before the
+  // event arrives.
   const auto fail = [arm, reported]() -> ::testing::AssertionResult {
     arm();
-    const int all = reported() + 2;  // both ranks have opened the adapter
+    const int all = reported() + 2;  // one report for each rank, since both have opened the adapter
     if (const auto down = setLink("rx0", "down"); !down) return down;
     const int64_t end = monotonicNanos() + 5'000'000'000;
     while (reported() < all && monotonicNanos() < end) std::this_thread::yield();

@@ -30,9 +30,11 @@ using test::Producer;
 using test::transfer;
 
 const ConnectionShape kShape(64 * 1024, 4096, 4096);
-// Time limit of a network. On busy cores, good calls took 150 ms.
+// Peer timeout of the network in tests of faults that end by a timeout. On busy cores, calls without a fault took 150
+// ms.
 constexpr int64_t kBriefNanos = 300'000'000;
-// Time limit of a network if a call blocks. Any other call that takes as long fails a test.
+// Peer timeout of the network if a call blocks. A call without a fault that takes as long counts as blocked, and its
+// test fails.
 constexpr int64_t kBlockedNanos = 800'000'000;
 constexpr int64_t kLateNanos = 8'000'000'000;
 constexpr uint32_t kBytes = 1000;
@@ -70,8 +72,8 @@ class PluginFault : public ::testing::TestWithParam<Case> {
     logged();
   }
 
-  // Makes blocked calls return, after their callers have left. If the callers freed memory that a call uses, the
-  // address sanitizer finds it here.
+  // Makes blocked calls return after their callers have given them up. If the callers freed memory that a call uses,
+  // the address sanitizer finds it here.
   void TearDown() override {
     ::unsetenv("JCCL_TEST_PLUGIN_FAULT");  // NOLINT(concurrency-mt-unsafe)
     void* library = ::dlopen(pluginOf(GetParam().version), RTLD_NOW);
@@ -85,7 +87,7 @@ class PluginFault : public ::testing::TestWithParam<Case> {
 
   static void choose(NetConfig& config) {
     config.plugin = pluginOf(GetParam().version);
-    // Threads of a busy host run late, so only faults that end by a time limit get a short limit.
+    // Threads of a busy host run late, so timeouts are short only for faults that end by a timeout.
     const std::string fault = GetParam().fault;
     const bool waits = fault.rfind("never=", 0) == 0 || fault == "twice";
     config.connectTimeoutNanos = waits ? 6 * kBriefNanos : kLateNanos;
@@ -171,7 +173,7 @@ class PluginFault : public ::testing::TestWithParam<Case> {
   }
 };
 
-// Faults before the plug-in is used. Another network can be used instead.
+// Faults in init, devices and getProperties, before any connection is made. Another network can be used instead.
 class UnusablePlugin : public PluginFault {};
 
 TEST_P(UnusablePlugin, IsRefusedWithTheReason) {

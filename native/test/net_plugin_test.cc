@@ -61,7 +61,8 @@ class NetPlugin : public ::testing::TestWithParam<int> {
   static void choose(NetConfig& config) { config.plugin = pluginOf(GetParam()); }
   static Pair pairOf() { return Pair(choose, "127.0.0.1", {PluginNet::open, PluginNet::open}); }
 
-  // Returns the number of unfinished requests of communicators that were closed since the previous call.
+  // Returns the number of requests that were unfinished when their communicators were closed, since the previous call
+  // of left().
   static uint64_t left() {
     void* library = ::dlopen(pluginOf(GetParam()), RTLD_NOW);
     const uint64_t requests = reinterpret_cast<uint64_t (*)()>(::dlsym(library, "jccl_test_plugin_left"))();

@@ -33,7 +33,7 @@ class PartsOfWork final : public ProgressCallback {
   void add(int parts) { left_ += parts; }
   int left() const { return left_.load(); }
 
-  // Called once, under the engine's lock, when pending() has found nothing and has not returned yet.
+  // Called once, under the engine's lock, after pending() has found no work and before pending() returns.
   mutable std::function<void()> afterCheck;
 
  private:

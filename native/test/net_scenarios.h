@@ -61,7 +61,7 @@ class Pair {
   std::array<std::vector<uint8_t>, 2> info;
 };
 
-// Posts `place` as the address for the data of `step`. Expects the check word that a Producer sends.
+// Posts `place` as the address for the data of `step`. The message must have the check word that a Producer sends.
 inline void postAddress(const Consumer& consumer, uint64_t step, std::vector<uint8_t>& place) {
   ZeroCopySlot& slot = consumer.memory().zeroCopySlot(step);
   slot.postedAddress = place.data();

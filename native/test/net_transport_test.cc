@@ -156,7 +156,7 @@ TEST(NetTransport, PostedMemoryIsLeftAloneAfterItIsRevoked) {
   transfer(pair, producer, consumer, Protocol::Simple, {8});
   std::vector<uint8_t> place(1000);
   postAddress(consumer, 1, place);
-  pair.net[1]->poll();  // the network reads the posted address
+  pair.net[1]->poll();  // lets the network read the posted address
   pair.net[1]->revoke();
   producer.send(Protocol::Simple, 1000);
   ASSERT_TRUE(drive(*pair.net[0], [&] { return producer.freed() == 2; }));

@@ -49,7 +49,7 @@ struct End {
     return end;
   }
 
-  // Returns the next completion, or one with status -1 if the time is up.
+  // Returns the next completion, or one with status -1 if none comes within `limitNanos`.
   WorkCompletion next(int64_t limitNanos = 20'000'000'000) {
     std::array<WorkCompletion, 1> got{};
     const int64_t end = monotonicNanos() + limitNanos;
@@ -196,8 +196,8 @@ TEST_F(QueuePairs, AWrongKeyIsRefusedByTheOtherEnd) {
   EXPECT_EQ(State::Error, a.qp->state());
 }
 
-// Measures the time since a peer has gone. For comparison, a thread sleeps as often and as long as the queue pair waits
-// for an answer: a busy host delays both.
+// Measures how long a queue pair takes to give up a peer that has gone. For comparison, a thread sleeps as often and as
+// long as the queue pair should wait for an answer, because a busy host delays both.
 class RetryTimer {
  public:
   RetryTimer(int timeout, int retries) : predicted_(retryNanos(timeout, retries)) {
@@ -226,7 +226,8 @@ class RetryTimer {
   std::thread sleeper_;
 };
 
-// Number of attempts, because a queue pair that waits for a core can still be late.
+// Largest number of attempts to be in time: a queue pair whose kernel thread waits for a core can be later than
+// RetryTimer allows.
 constexpr int kAttempts = 5;
 
 TEST_F(QueuePairs, AMissingPeerIsNoticedAfterTimeoutAndRetries) {

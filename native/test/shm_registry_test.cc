@@ -397,7 +397,7 @@ TEST_F(ShmRegistryTest, ViewsAreKeptUntilThereAreTooMany) {
   EXPECT_EQ(segments[0].lock()->address() + 96, address);
   ASSERT_TRUE(views.resolve(0, self, ids[kMax], 0, 1, &address).isOk());
   EXPECT_EQ(kMax, views.size());
-  // Removed segments stay alive while they are viewed. All segments but the least recently used one still are.
+  // A removed segment stays alive while `views` maps it. `views` has unmapped only the least recently used segment.
   for (const uint64_t id : ids) registry_->remove(id);
   EXPECT_FALSE(segments[0].expired());
   EXPECT_TRUE(segments[1].expired());

@@ -81,7 +81,7 @@ class SocketFrames : public ::testing::Test {
     return receiver_->progress(0, &work);
   }
 
-  // Sends and receives message 0, its second half first, and calls `between` when that has arrived.
+  // Sends and receives message 0, its second half first. Calls `between` after the second half has arrived.
   NetArrival receive(const std::function<void()>& between = [] {}) {
     SocketFrame frame = goodFrame();
     send(1, frame, 128);

@@ -71,7 +71,8 @@ class NotingNetwork final : public ProgressEngine {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kTimeLimit, [&] { return holds(*this); });
   }
-  uint64_t pollsNow() const { return polls_; }  // for the condition of comes(), which holds the mutex
+  // without a lock, because comes() holds the mutex when it calls its condition
+  uint64_t pollsNow() const { return polls_; }
   uint64_t kicksNow() const { return kicks_; }
   uint64_t waitsNow() const { return waits_; }
 

@@ -94,7 +94,8 @@ TEST_P(ZeroCopyTransfer, NothingTouchesTheBufferOfAFailedOperation) {
   // From now on the kernel refuses every access to the buffer, and such an access fails the connection.
   ASSERT_EQ(0, ::mprotect(memory, kBytes, PROT_NONE));
   const std::string before = ranks.communicators[0]->lastError();
-  // The late peer receives the data that has been sent. So rank 0 would have space to send more now.
+  // The late peer receives the data that has been sent. This frees space, so rank 0 would send more now if its failed
+  // operation still used the buffer.
   std::vector<float> late(kCount);
   EXPECT_EQ(Code::Timeout, ranks.allReduce(1, GetParam(), late.data(), late.data(), kCount, 500'000'000));
   ranks.communicators[0]->engine().abort(Code::Aborted);

@@ -89,7 +89,7 @@ Status AdoptedMemory::giveBack(bool& freed) {
       break;
     case MappingCheck::Answer::Yes:
       if (Status status = restore(chunk_.bytes); !status) {
-        isolated_ = true;  // some pages are private, others are not
+        isolated_ = true;  // some pages may be private, others not
         return status;
       }
   }

@@ -22,8 +22,8 @@ namespace jccl {
 //                +-----------------+--------------------------------+------------------------+
 class AdoptedMemory {
  public:
-  // Must be called while no other thread uses the chunk. After a failure the chunk has private pages with the same
-  // bytes.
+  // Must be called while no other thread uses the chunk. After a failure the chunk has the same bytes, in private pages
+  // unless the error says that undoing failed, too.
   static Status adopt(const MallocChunk& chunk, std::unique_ptr<AdoptedMemory>& memory);
   // Does not undo adopt(): the chunk keeps the segment's pages, so that its bytes remain.
   ~AdoptedMemory() = default;

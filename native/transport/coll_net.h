@@ -130,7 +130,7 @@ class CollNet {
   // Makes the group, in bounded time. `handles` contains the handles of the group's members; this rank has index
   // `member` in it.
   Status connect(int group, std::span<const CollNetHandle> handles, int member, int64_t timeoutNanos);
-  // Returns null if this rank is no member.
+  // Returns null if this rank is no member of the group.
   CollNetGroup* group(int number) const;
 
   // Returns the error of a group that has failed, or ok.

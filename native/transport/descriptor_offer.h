@@ -33,7 +33,8 @@ class DescriptorOffer {
   DescriptorOffer& operator=(const DescriptorOffer&) = delete;
 
   Wire wire() const;
-  // Gets a descriptor of the same memory for this process. Its time limit is that of fetchShmDescriptor.
+  // Gets a descriptor of the same memory for this process. Fails if there is no answer within 5 s, like
+  // fetchShmDescriptor.
   static Status fetch(std::span<const uint8_t> wire, UniqueFd& fd);
 
  private:

@@ -9,7 +9,7 @@
 namespace jccl {
 
 // Called under the lock of the set's owner when the handler's descriptor has become readable or writable. The handler
-// only notes this; the work is done later.
+// only records the event; the set's owner does the work after dispatch().
 class EventHandler {
  public:
   virtual ~EventHandler() = default;

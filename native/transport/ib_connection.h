@@ -37,7 +37,7 @@ class IbSharing {
 //
 //     Dialling ──proved──> Introduced ──the peer's info: RTR, RTS──> Pinging ──all answers──> Connected
 //
-//     posted ──(receive credit is here)──> WRITE data, WRITE_WITH_IMM header ──(completions)──> done
+//     posted ──(its receive credit has arrived)──> WRITE data, WRITE_WITH_IMM header ──(completions)──> done
 //
 // A message for which the receiver has posted an address (CTS) is written to that address instead of the slot. A
 // message whose CTS is awaited is sent without the CTS only if no other message is in flight.
@@ -115,7 +115,7 @@ class IbRecvConnection final : public NetRecvConnection, private IbQueuePairs::L
   struct Slot {
     std::array<NetBuffer, kNetTags> byTag;
     enum class Cts : uint8_t { None, Known, Sent } cts = Cts::None;
-    NetMessage expected;  // the message that postedBuffer is for
+    NetMessage expected;  // the only message that may go to postedBuffer
     NetBuffer postedBuffer;
     uint32_t parts = 0;  // number of parts that have arrived
     uint32_t bytes = 0;  // total size of these parts

@@ -24,8 +24,8 @@ class IbFlush {
   Status begin(uint64_t id, const void* data, uint32_t bytes, uint32_t rkey);
   // Processes the completion of the flush of message `sequence`.
   void complete(uint64_t sequence, const verbs::WorkCompletion& completion);
-  // Sets *done to true if the flush of message `sequence` is over. Otherwise fails if that flush or an earlier one
-  // failed.
+  // Sets *done to true if the flush of message `sequence` has succeeded. Returns the error if that flush or an earlier
+  // one has failed.
   Status test(uint64_t sequence, bool* done) const;
 
   uint32_t qpNumber() const { return qp_->number(); }
@@ -36,7 +36,7 @@ class IbFlush {
   const verbs::Adapter& adapter_;
   std::unique_ptr<verbs::Region> landing_;
   std::unique_ptr<verbs::QueuePairObject> qp_;
-  uint64_t over_ = 0;  // the flushes of all messages with lower sequence numbers are over
+  uint64_t over_ = 0;  // the flushes of all messages with lower sequence numbers have succeeded
   Status failure_;
 };
 

@@ -97,8 +97,8 @@ class IbQueuePairs : public EventHandler {
   IbQueuePairs(const NetConfig& config, verbs::Adapter& adapter, int peer);
   ~IbQueuePairs() override;
 
-  // Most credits and CTS that can arrive before a sender polls: a credit for each receive in flight, and twice as many
-  // CTS.
+  // Largest number of credits and CTS that can arrive before a sender polls: a credit for each receive in flight, and
+  // twice as many CTS.
   static constexpr uint32_t kMaxCreditsAndCts = 3 * kNetInFlight;
 
   // Makes queue pairs in state Init. `events` watches their completions and the control connection.

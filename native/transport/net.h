@@ -35,7 +35,7 @@ enum class NetPointer : uint8_t { Host = 1, Cuda = 2 };
 struct NetDevice {
   std::string name;
   std::string pciPath;  // path in sysfs; empty if there is none, as for lo
-  std::string address;  // numeric, for messages and for binding
+  std::string address;  // numeric IP address, for log texts and for bind()
   uint64_t guid = 0;    // 0: the device has none
   int port = 1;
   int speedMbps = 0;            // 0: unknown
@@ -50,7 +50,7 @@ struct NetRoute {
   int from = -1;
   int to = -1;
   int channel = 0;
-  // the network device to use, if the connection is made by a forwarder of `from`
+  // the network device to use if another rank makes the connection on behalf of `from`
   int device = NetDeviceNumbers::kUnknown;
 };
 

@@ -26,7 +26,7 @@ struct NetConfig {
   std::vector<uint8_t> secret;             // known to every rank of the job and to no other process
 
   int streams = 1;  // number of TCP connections per connection; equal on all ranks
-  int threads = 1;  // number of threads that move the data of all TCP connections, including a waiting thread
+  int threads = 1;  // number of threads that move the data of all TCP connections, including the thread that polls
   uint32_t stripeBytes = 256 * 1024;  // smallest stripe of a message that is spread over streams
   int sendBufferBytes = 0;            // SO_SNDBUF; 0: the kernel chooses the size and grows it
   int receiveBufferBytes = 0;         // SO_RCVBUF; 0: the kernel chooses the size and grows it

@@ -33,7 +33,7 @@ std::string NetControlConnection::describe() const {
 }
 
 Status NetControlConnection::send(const void* info, size_t bytes) {
-  // The send buffer of a new connection has space for so few bytes.
+  // The send buffer of a new connection always has space for this message.
   if (::send(socket_.get(), info, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes)) return Status::ok();
   const int error = errno;
   return Status::transport("net: lost " + describe() + ": send errno=" + std::to_string(error) + " (" +
@@ -41,7 +41,8 @@ Status NetControlConnection::send(const void* info, size_t bytes) {
 }
 
 void NetControlConnection::sendFin() {
-  // The send fails only if the other end is gone, and then no process waits for the FIN.
+  // The result is ignored. If the other end is gone, no process waits for the FIN. If the send buffer is full because
+  // the other end does not read, the other end sees the connection end without a FIN.
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &kFin, 1, MSG_NOSIGNAL);
   ::shutdown(socket_.get(), SHUT_WR);
 }

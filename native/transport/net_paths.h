@@ -55,7 +55,8 @@ class NetPaths {
 
   Ends sending(int peer, int channel) const { return find(sends_, peer, channel); }
   Ends receiving(int peer, int channel) const { return find(receives_, peer, channel); }
-  // Returns the devices of this host that occur in any path.
+  // Returns the devices of this host that the paths name. Does not include paths that an earlier path for the same
+  // connection overrides.
   const std::set<int>& devices() const { return devices_; }
 
  private:

@@ -20,7 +20,7 @@ constexpr int64_t kMaxSleepNanos = 10'000'000;
 // Number of times that one poll repeats the callbacks while they find no work but expect data.
 constexpr int kCallsPerPoll = 4;
 constexpr int kMaxPollsWithoutEvents = 8;
-// Time after a caller's last request during which an engine's thread that serves callers looks for data.
+// After a caller's last request, an engine's thread that serves callers continues to look for data for this time.
 constexpr int64_t kServeNanos = 1'000'000;
 // The engine's thread sleeps after this number of consecutive polls that find no work.
 constexpr int kIdlePolls = 16;
@@ -222,8 +222,8 @@ void NetProgressEngine::noteProgress() {
   if (leaderSleeps_.load()) signalEvent(leaderWake_);
 }
 
-// A thread that polls is not woken. threadPolls_ is stored even if it is set already, so that the thread, when it
-// clears the flag, sees what this caller has published.
+// Does not wake the engine's thread while that thread polls. threadPolls_ is stored even if it is set already, so that
+// the thread, when it clears the flag, sees what this caller has published.
 void NetProgressEngine::askThread() {
   threadPolls_.store(true);
   if (threadSleeps_.load() && threadSleeps_.exchange(false)) wakeThread();

@@ -38,7 +38,8 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
     SocketListener::Proven proven;
     while (sockets_.next(&proven)) {
       Streams& streams = incoming_[{proven.who.from, proven.who.channel}];
-      if (streams.accepted) continue;  // belongs to an attempt that the dialer has given up in the meantime
+      // the connection is complete; this stream is from an attempt that the dialer gave up
+      if (streams.accepted) continue;
       // A stream that arrives again replaces the first one, which its dialer has given up.
       streams.fds.resize(proven.who.streams);
       streams.fds[proven.who.stream] = std::move(proven.socket);

@@ -15,8 +15,8 @@ constexpr int kMaxStreams = 64;
 constexpr int64_t kPollNanos = 20'000;
 // Limit of the wait for peers in drain(): usually all ranks close at about the same time.
 constexpr int64_t kDrainNanos = 500'000'000;
-// Sleep between two checks of pollUntil(), which are needed because the engine's thread, which serves handshakes, does
-// not wake threads that wait for their end.
+// Sleep between two checks of pollUntil(). The engine's thread serves handshakes, and does not wake threads that wait
+// for the end of a handshake.
 constexpr int64_t kWaitSleepNanos = 1'000'000;
 
 Status makeSockets(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net) {

@@ -42,8 +42,8 @@ class NetTransport final : public ProgressEngine {
   // Uses sockets if `maker` is empty. The config that the maker receives lives as long as the transport.
   static Status create(const NetConfig& config, std::unique_ptr<NetTransport>* transport, const NetMaker& maker = {});
   ~NetTransport() override;
-  // Deletes the transport for its owner: closes it first. If a network call never returns, the transport is kept for
-  // ever instead.
+  // Closes and deletes the transport for its owner. If a network call never returns, the transport is kept for ever
+  // instead.
   static void end(NetTransport* transport);
 
   // Listens on numeric addresses of this host. *info is opaque and at most NetListener::kMaxInfoBytes long.
@@ -89,9 +89,9 @@ class NetTransport final : public ProgressEngine {
   void kick() override { engine_.kick(); }
   void addUserMemory(const void* address, size_t bytes, bool written) override;
   void clearUserMemory() override;
-  // Keeps memory registered from its first use in an operation on, while `hasItsPages` returns true, which means that
-  // its addresses still show the same pages. Returns its number for dropUserMemory, or 0 if nothing is kept, for
-  // example because the network needs no registration.
+  // Keeps memory registered, beginning with its first use in an operation, until `hasItsPages` returns false: the pages
+  // at its addresses have changed. Returns a number for dropUserMemory(), or 0 if nothing is kept, for example because
+  // the network needs no registration.
   uint64_t keepUserMemory(void* address, size_t bytes, std::function<bool()> hasItsPages);
   void dropUserMemory(uint64_t number);
   void revoke() override;

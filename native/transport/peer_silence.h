@@ -33,7 +33,7 @@ class PeerSilence {
 
   State heard_;  // state after the last segment had arrived
   int64_t heardNanos_ = 0;
-  bool owed_ = false;  // an answer was due at the last call
+  bool owed_ = false;  // an answer was due at the previous call
 };
 
 }  // namespace jccl

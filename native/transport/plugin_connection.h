@@ -59,10 +59,12 @@ struct PluginHandles {
 // ends that close in order drain the connection first: the receiver reports how many receives it has posted, and the
 // sender sends trailers without a message for all of them that no message has used.
 enum PluginNotice : uint8_t {
-  kPluginCount,    // from the sender, before its FIN: number of its messages, some of which may not have arrived yet
-  kPluginAwaited,  // from the receiver: it has waited long for this message
-  kPluginUnsent,   // from the sender: the plug-in has not finished sending this message for long; has it arrived?
-  kPluginArrived,  // from the receiver: that message has arrived
+  kPluginCount,  // from the sender, before its FIN: number of its messages, some of which may not have arrived yet
+  // from the receiver: it has waited config.peerTimeoutNanos for this message, and asks again after each such time
+  kPluginAwaited,
+  // from the sender: the plug-in has not finished this message for config.peerTimeoutNanos; has the message arrived?
+  kPluginUnsent,
+  kPluginArrived,  // from the receiver, in answer to kPluginUnsent: the message has arrived
   // from the receiver, with its first buffer: 1 if all data must travel separately; the sender waits for it
   kPluginApart,
   kPluginPosted,  // from the receiver: it has posted this many receives, and posts no more
@@ -97,7 +99,7 @@ class PluginEnd {
   // A communicator carries its messages in order and one at a time, so one tag suffices for all.
   static constexpr int kTag = 0;
 
-  // Returns true if this method was not called for some time. Such a pause does not count as waiting.
+  // Returns true if more than a second has passed since the previous call. Such a pause does not count as waiting.
   bool hasPaused(int64_t nowNanos);
   // Returns true each time that another config.peerTimeoutNanos of waiting for message `sequence` has passed. The other
   // end must then be asked.

@@ -62,7 +62,7 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   uint64_t posted_ = first_;                  // the next step to post
   uint64_t taken_ = first_;                   // the next step that has not arrived
   uint64_t delivered_ = first_;               // the next step to deliver
-  std::array<Taken, kNetInFlight> arrived_;   // the steps from delivered_ to taken_
+  std::array<Taken, kNetInFlight> arrived_;   // the steps from delivered_ to taken_ - 1
 };
 
 }  // namespace jccl

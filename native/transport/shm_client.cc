@@ -14,7 +14,7 @@ namespace jccl {
 namespace {
 
 constexpr timeval kAnswerTimeout = {5, 0};
-// Number of times to ask a server that ends the connection without an answer. A server drops the oldest of too many
+// Number of attempts if the server ends the connection without an answer. A server drops the oldest of too many
 // clients. In addition, Linux looks for a message and then for the end of the connection, without one lock around both:
 // a reader that looks while the server answers and closes may find only the end.
 constexpr int kAttempts = 3;
@@ -122,7 +122,7 @@ Status fetchShmDescriptor(const ShmProcess& peer, uint64_t segment, UniqueFd* fd
 
 bool isRunning(const ShmProcess& peer) {
   // A refused connection shows that no thread of the process runs any more, because the kernel closes the process's
-  // listener only after that.
+  // listener only after the last thread has ended.
   const UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const AbstractAddress address(peer.socketName());
   return !socket || ::connect(socket.get(), address.get(), address.bytes()) == 0 || errno != ECONNREFUSED;

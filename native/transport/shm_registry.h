@@ -18,10 +18,10 @@ namespace jccl {
 class ShmServer;
 struct ShmOffer;
 
-// A part of a segment that this process shares.
+// A range of bytes in a segment that this process shares with others.
 struct SharedRange {
   uint64_t segment = 0;
-  size_t offset = 0;        // position of the part in its segment
+  size_t offset = 0;        // position of the range in the segment
   size_t segmentBytes = 0;  // size of the whole segment
 };
 

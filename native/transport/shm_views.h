@@ -11,9 +11,9 @@
 
 namespace jccl {
 
-// Fetches a peer's segment when it is first requested, and keeps it mapped. Unmaps the least recently used one of more
-// than `max` segments. Each fetch also unmaps the segments that their owners have freed, except the last `inUse`
-// requested ones. For one thread at a time.
+// Fetches a peer's segment when it is first requested, and keeps it mapped. If more than `max` segments are mapped,
+// unmaps the least recently used one. Each fetch also unmaps the segments that their owners have freed, except the last
+// `inUse` requested ones. For one thread at a time.
 class ShmViews {
  public:
   ShmViews(std::shared_ptr<ShmRegistry> registry, size_t max, size_t inUse)

@@ -180,8 +180,9 @@ bool SocketDialer::introduce(int64_t nowNanos) {
   if (moved_ < sizeof introduction_) return true;
   moved_ = 0;
   state_ = State::Proved;
-  // The listener may have accepted this attempt already, and would refuse another one, so this attempt continues until
-  // the time-out of the connection. If the listener has not accepted it, the listener hangs up.
+  // The listener may have accepted this attempt already, and would then refuse another one. So this attempt continues
+  // until config.connectTimeoutNanos have passed since the first attempt. A listener that has not accepted this attempt
+  // closes its connection.
   attemptEndsNanos_ = startedNanos_ + config_.connectTimeoutNanos;
   return true;
 }

@@ -84,7 +84,7 @@ bool SocketListener::challenge(HalfOpen& client) {
   NetChallenge challenge;
   if (!freshNonce(&challenge.nonce)) return false;
   client.nonce = challenge.nonce;
-  // The send buffer of a new connection has space for so few bytes.
+  // The send buffer of a new connection always has space for the challenge.
   return ::send(client.socket.get(), &challenge, sizeof challenge, MSG_NOSIGNAL) == sizeof challenge;
 }
 

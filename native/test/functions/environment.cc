@@ -7,7 +7,7 @@ extern "C" __attribute__((visibility("default"))) void Java_io_jccl_integration_
     void*, void*, int64_t name, int64_t value) {
   const char* const text = reinterpret_cast<const char*>(static_cast<intptr_t>(name));
   if (value == 0) {
-    ::unsetenv(text);  // NOLINT(concurrency-mt-unsafe): between two scenarios nobody else reads the environment
+    ::unsetenv(text);  // NOLINT(concurrency-mt-unsafe): between two scenarios no other thread reads it
   } else {
     ::setenv(text, reinterpret_cast<const char*>(static_cast<intptr_t>(value)), 1);  // NOLINT(concurrency-mt-unsafe)
   }

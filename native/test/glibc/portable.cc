@@ -66,7 +66,7 @@ JCCL_EXPORT long Java_share(int threads, int rounds, int* ends) {
   return object.use_count();
 }
 
-// Returns the number of distinct values among `count` random numbers. Calls arc4random itself, because
+// Returns the number of distinct values among `count` random numbers. Calls arc4random directly, because
 // std::random_device may ask the processor instead.
 extern "C" uint32_t arc4random() noexcept;
 JCCL_EXPORT size_t Java_random(int count) {

@@ -43,7 +43,7 @@ constexpr Result kRemoteError = 6;
 constexpr size_t kMaxRequests = 32;
 constexpr size_t kMaxRequestsOfV6 = 8;
 constexpr size_t kMaxMessageBytes = size_t{1} << 30;
-// Buffers are small enough that sent data stays in the cache until it is received.
+// Socket buffers are so small that sent data stays in the cache until it is received.
 constexpr int kSendBufferBytes = 256 * 1024;
 
 struct Comm;
@@ -96,11 +96,13 @@ struct Handle {
 static_assert(sizeof(Handle) <= kHandleBytes);
 constexpr uint64_t kMagic = 0x706c7567696e;
 
-std::atomic<Logger> logger{nullptr};            // set when a communicator is initialised
-std::atomic<size_t> maxRequests{kMaxRequests};  // limit for each Comm; depends on the interface's version
+std::atomic<Logger> logger{nullptr};  // set when a communicator is initialised
+// largest number of requests in flight of a Comm; depends on the interface's version
+std::atomic<size_t> maxRequests{kMaxRequests};
 
 std::atomic<uint64_t> calls{0};
-// Pseudo-random: in a fixed order, a caller that polls its requests in turn would find the same one refused each time.
+// Returns false for one of `n` calls, chosen pseudo-randomly. If every n-th call were refused, a caller that polls its
+// requests in turn might find the same request refused each time.
 bool allButOneOf(uint64_t n) {
   const uint64_t drawn = (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15U;
   return ((drawn ^ drawn >> 29) * 0xbf58476d1ce4e5b9U >> 33) % n != 0;
@@ -541,7 +543,8 @@ NetTable<Version> table() {
 }  // namespace
 }  // namespace jccl::plugin
 
-// Returns the number of unfinished requests of communicators that this process closed since the previous call.
+// Returns the number of requests that were unfinished when this process closed their communicators, since the previous
+// call of this function.
 extern "C" __attribute__((visibility("default"))) uint64_t jccl_test_plugin_left() {
   return jccl::plugin::leftRequests.exchange(0);
 }

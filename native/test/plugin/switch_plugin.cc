@@ -97,7 +97,8 @@ constexpr uint64_t kMagic = 0x737769746368;
 
 std::atomic<Logger> logger{nullptr};  // set when a communicator is initialised
 std::atomic<uint64_t> calls{0};
-// Set when a communicator is initialised. Threads of earlier communicators that are still in a call read it.
+// Set when a communicator is initialised. Atomic, because a thread of an earlier communicator may still be in a call
+// that reads it.
 std::atomic<const std::string*> fault{nullptr};
 
 void chooseFault() {

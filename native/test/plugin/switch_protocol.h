@@ -13,7 +13,7 @@ struct SwitchHello {
 
 enum class SwitchKind : uint32_t { AllReduce = 0, AllGather = 1, ReduceScatter = 2 };
 
-// The data follows. All members of a group send equal requests in the same order.
+// Header of a request; the data follows. All members of a group send equal requests in the same order.
 struct SwitchRequest {
   SwitchKind kind;
   int32_t type;  // ncclDataType_t
@@ -27,7 +27,8 @@ struct SwitchRequest {
   friend bool operator==(const SwitchRequest&, const SwitchRequest&) = default;
 };
 
-// The result follows. A hello also gets an answer, once all members have connected.
+// Header of an answer; the result follows. The switch also answers each member's hello, once all members have
+// connected.
 struct SwitchAnswer {
   uint32_t failed;
   uint32_t zero;

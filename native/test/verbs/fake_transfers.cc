@@ -355,7 +355,8 @@ FAKE size_t fake_verbs_senders() {
   const std::lock_guard lock(mutex);
   return firstPsns.size();
 }
-// For tests: the first packet sequence number of such a queue pair; `sender` counts these in the order of preparation.
+// For tests: the first packet sequence number of a queue pair that was prepared to send; `sender` is its index in the
+// order of preparation.
 FAKE uint32_t fake_verbs_first_psn(size_t sender) {
   const std::lock_guard lock(mutex);
   return firstPsns.at(sender);
