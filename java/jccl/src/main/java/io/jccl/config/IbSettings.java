@@ -23,8 +23,8 @@ public final class IbSettings {
             "1: ranks do not use InfiniBand verbs; they use sockets.");
 
     /**
-     * Returns true if verbs are tried on hosts with adapters: they are not disabled, and no other transport is
-     * required.
+     * Returns true if the settings allow verbs on hosts with adapters: they do not disable verbs, and do not require
+     * another transport.
      */
     public static boolean tried(Settings settings) {
         Optional<TransportKind> only = settings.get(TransportSettings.TRANSPORT);

@@ -30,7 +30,7 @@ public final class LoggedOnce {
         }
     }
 
-    /** Loaded with the first warning that SLF4J would drop. */
+    /** Loaded only when SLF4J drops a warning. */
     private static final class IsSilenced {
         static final boolean BY_CHOICE = SILENT.stream().anyMatch(IsSilenced::isThere);
 

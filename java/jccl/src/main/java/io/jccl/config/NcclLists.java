@@ -28,7 +28,7 @@ final class NcclLists {
     /** Algorithms that only NCCL has. Excluding them with {@code ^} has no effect in JCCL, so it causes no warning. */
     private static final Set<String> NCCL_ALONE_HAS = Set.of("nvlstree", "pat");
 
-    /** Patterns, compiled when the first such text is set; most processes set none. */
+    /** Patterns, compiled when a list first needs them; most processes set no list. */
     private static final class Forms {
         static final Pattern NETWORK = Pattern.compile("[0-9a-fA-F.:]+/[0-9]{1,3}");
         static final Pattern PORT = Pattern.compile("[1-9]|[1-9][0-9]|1[0-9][0-9]|2[0-4][0-9]|25[0-5]");
@@ -106,7 +106,8 @@ final class NcclLists {
     }
 
     /**
-     * Reads names to use, or after {@code ^} names to exclude, for all collectives or for single ones.
+     * Reads names to use, or after {@code ^} names to exclude. A part {@code collective:names} is for one collective, a
+     * part without a colon for all.
      *
      * @param names the names that JCCL knows
      */
@@ -137,7 +138,7 @@ final class NcclLists {
      * The part of a list that JCCL can use.
      *
      * @param list the names; empty if the list restricts nothing
-     * @param changed true if the list contained anything else
+     * @param changed true if a warning must say that JCCL does not use the list as it stands
      */
     private record Selected(String list, boolean changed) {}
 

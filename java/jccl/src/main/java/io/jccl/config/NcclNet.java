@@ -2,7 +2,7 @@ package io.jccl.config;
 
 /**
  * Reads {@code NCCL_NET}, NCCL's choice of a network: {@code Socket}, {@code IB}, or the name that a plug-in gives
- * itself. In JCCL it chooses between the transports between hosts.
+ * itself. In JCCL the value selects the transport that joins ranks of different hosts.
  */
 final class NcclNet {
 

@@ -7,8 +7,8 @@ import java.util.function.Function;
  * The meaning of a text under one of NCCL's names for a setting.
  *
  * @param value the value to use; empty if the text does not change the setting
- * @param expected what JCCL expects, if it does not use the text as it stands, for a warning. Empty if it does, and if
- *     NCCL also reads the text as "not set"
+ * @param expected for a warning: a description of the texts that JCCL accepts. Empty if no warning is needed, because
+ *     JCCL uses the text as it stands, or because NCCL, too, reads the text as "not set"
  * @param <T> the value's class
  */
 record NcclReading<T>(Optional<T> value, String expected) {
@@ -38,7 +38,7 @@ record NcclReading<T>(Optional<T> value, String expected) {
         return expected.isEmpty();
     }
 
-    /** Returns this reading, or the other if this one needs a warning and has no value. */
+    /** Returns the other reading if this one needs a warning and has no value; else this one. */
     NcclReading<T> or(NcclReading<T> other) {
         return isClean() || value.isPresent() ? this : other;
     }

@@ -14,7 +14,7 @@ public final class NearestName {
         return nearest(name, known).map(near -> "did you mean " + near + "?").orElse("`jccl env` lists all settings");
     }
 
-    /** Returns the known name with the fewest edits, if they are few enough for a slip. */
+    /** Returns the known name with the fewest edits; empty if even that name differs by more than a slip. */
     public static Optional<String> nearest(String name, Collection<String> known) {
         int slip = Math.max(2, name.length() / 4);
         return known.stream()

@@ -143,7 +143,7 @@ public final class NetworkSettings {
     /**
      * Returns the number of TCP connections that carry one connection between two ranks.
      *
-     * @throws IllegalArgumentException if there are more than {@link #MAX_STREAMS}
+     * @throws IllegalArgumentException if the settings ask for more than {@link #MAX_STREAMS}
      */
     public static int streamsPerConnection(Settings settings) {
         int threads = settings.get(SOCKET_NTHREADS);

@@ -33,8 +33,8 @@ public final class PluginSettings {
     private PluginSettings() {}
 
     /**
-     * Returns the value of a plug-in setting: a name, or an empty text for the default. Returns empty if the value is
-     * {@code none}.
+     * Returns the value of a plug-in setting: a name, or an empty text for the default plug-in. Returns
+     * {@link Optional#empty} if the value is {@code none}.
      */
     public static Optional<String> named(Settings settings, Setting<String> setting) {
         return Optional.of(settings.get(setting)).filter(name -> !name.equalsIgnoreCase(NONE));

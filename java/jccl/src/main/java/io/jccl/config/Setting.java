@@ -13,7 +13,7 @@ import java.util.Objects;
  * @param group the heading under which the setting is documented
  * @param type reads and writes the setting's text
  * @param defaultValue the value if nothing is set
- * @param deviceDefault the value between GPUs if nothing is set
+ * @param deviceDefault the value for operations between GPUs if nothing is set
  * @param documentation the effect of the setting, in a sentence or two
  * @param <T> the value's class
  */

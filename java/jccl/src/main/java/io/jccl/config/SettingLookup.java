@@ -130,8 +130,9 @@ final class SettingLookup {
     }
 
     /**
-     * Lowers a lower bound of channels that exceeds the upper bound, as NCCL does. If only the upper bound is set under
-     * one of NCCL's names, raises that instead.
+     * Handles a lower bound of channels that exceeds the upper bound. If the lower bound is set under one of NCCL's
+     * names, lowers it to the upper bound, as NCCL does. If only the upper bound is, raises the upper bound. Changes no
+     * value that is set under one of JCCL's names.
      */
     private void fitChannels() {
         Setting<Integer> low = AlgorithmSettings.MIN_NCHANNELS;
@@ -147,7 +148,11 @@ final class SettingLookup {
         }
     }
 
-    /** Lowers the number of connections of each thread if there would be too many in all, as NCCL does. */
+    /**
+     * Handles a product of threads and connections of each thread that exceeds the maximum. If the number of
+     * connections is set under one of NCCL's names, lowers it, as NCCL does. If only the number of threads is, lowers
+     * the number of threads.
+     */
     private void fitStreams() {
         Setting<Integer> threads = NetworkSettings.SOCKET_NTHREADS;
         Setting<Integer> each = NetworkSettings.NSOCKS_PERTHREAD;

@@ -138,8 +138,8 @@ public final class Settings {
     }
 
     /**
-     * Throws if the application's configuration contains an unknown name. Unlike a stray variable of the environment,
-     * that is a mistake.
+     * Throws if the application's configuration contains an unknown name. Such a name is a mistake, unlike a stray
+     * variable of the environment.
      */
     private static void requireKnown(Collection<String> names) {
         for (String name : new TreeSet<>(names)) {

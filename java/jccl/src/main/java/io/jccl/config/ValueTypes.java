@@ -22,7 +22,7 @@ final class ValueTypes {
 
     private static final int KIBI_BITS = 10;
 
-    /** Patterns, compiled when the first such text is set; most processes set none. */
+    /** Patterns, compiled when a text first needs them; most processes set no such text. */
     private static final class Forms {
         static final Pattern SIZE = Pattern.compile("(\\d{1,18})\\s*([KMG]?)(I?B)?", Pattern.CASE_INSENSITIVE);
         static final Pattern DURATION =
@@ -57,7 +57,7 @@ final class ValueTypes {
         }
     }
 
-    /** One of some names. A value that has several names is written as the first. */
+    /** One of some names. A value that has several names is written under the first of them. */
     private static class Choice<T> extends ValueType<T> {
         private final Map<String, T> names; // keys in lower case
 
@@ -86,7 +86,7 @@ final class ValueTypes {
         }
     }
 
-    /** One of some words, some of which may have other names. */
+    /** One of some words; a word may have additional names. */
     private static class Word extends Choice<String> {
         Word(Map<String, String> names, String expected) {
             super(names, expected);
@@ -197,7 +197,7 @@ final class ValueTypes {
             names.put(no, false);
         }
         return new Choice<>(names, "1 or 0 (also true, yes, on, false, no, off)") {
-            /** Reads any number except 0 as true, as C does. */
+            /** Reads any positive number as true, as C does. NCCL's -1 and -2 mean "not set". */
             @Override
             NcclReading<Boolean> readNccl(String name, String text) {
                 NcclReading<Integer> number = NcclNumber.fit(text, expected(), 0, Integer.MAX_VALUE, 1);
@@ -257,7 +257,9 @@ final class ValueTypes {
         };
     }
 
-    /** Returns all names without underscores, and the common first words of several names, such as {@code collnet}. */
+    /**
+     * Returns all names without underscores, and the first word of each name of several words, such as {@code collnet}.
+     */
     private static <E extends Enum<E>> Set<String> selectable(Class<E> type) {
         Set<String> all = new LinkedHashSet<>();
         Set<String> groups = new LinkedHashSet<>();
@@ -305,7 +307,7 @@ final class ValueTypes {
         }
         String expected = "one of " + String.join(", ", names) + ", or 0 to 5 for " + String.join(", ", numbered);
         return new Word(values, expected) {
-            /** Reads any higher number as SYS, as NCCL does. */
+            /** Reads any number above the highest known one as SYS, as NCCL does. */
             @Override
             NcclReading<String> readNccl(String name, String text) {
                 NcclReading<Integer> number = NcclNumber.fit(text, expected(), 0, Integer.MAX_VALUE, 1);

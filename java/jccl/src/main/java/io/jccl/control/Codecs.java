@@ -37,8 +37,9 @@ public final class Codecs {
     }
 
     /**
-     * Writes a status. Writes the status's rank as its difference from {@code before}, and all other ranks in the
-     * status as their differences from the status's rank. So ranks that do the same have rows with the same bytes.
+     * Writes the status of a rank. Writes this rank as its difference from {@code before}, the rank of the previous
+     * row, and all other ranks in the status as their differences from this rank. So neighbouring ranks that do the
+     * same have rows with the same bytes.
      */
     private static void write(WireWriter out, RankStatus status, int before) {
         int rank = status.rank();
@@ -118,8 +119,8 @@ public final class Codecs {
     }
 
     /**
-     * Encodes a failure. Every rank receives the rows of all ranks, so equal rows are written once, as in
-     * {@link GatherTable}.
+     * Encodes a failure. Every rank receives the rows of all ranks. A {@link GatherTable} keeps the frame short: it
+     * contains equal successive rows once.
      */
     static byte[] encode(FailureReport report) {
         WireWriter out = head(report).text(report.text(), Limits.MAX_TEXT);

@@ -126,8 +126,8 @@ public final class Control implements ControlNetwork {
     }
 
     /**
-     * Returns the failure that this rank concludes alone because rank 0 has left in good order; null if nothing has
-     * failed.
+     * Returns the failure that follows from this rank's own report, because rank 0 has left and cannot ask the other
+     * ranks; null if the report shows none.
      */
     private FailureReport withoutCoordinator(ReportKind kind, long sequence, String text) {
         long last = coordinatorLastEntered.of(sequence);
@@ -231,7 +231,10 @@ public final class Control implements ControlNetwork {
                 FailureReport.Kind.PEER_FAILED, Set.of(0), 0, "rank 0, which coordinates, failed: " + why));
     }
 
-    /** Takes the agreed failure, unless there already is one. May be called again after an error of the JVM. */
+    /**
+     * Makes a failure the agreed one, unless there already is one, and tells the output and the listener. May be called
+     * again after an error of the JVM.
+     */
     void decide(FailureReport report) {
         FailureReport decided = report.failedRanks().contains(rank) ? leftOut(report) : report;
         FailureListener notified;
@@ -258,7 +261,7 @@ public final class Control implements ControlNetwork {
         }
     }
 
-    /** Returns the failure as this rank sees it if the other ranks report this one as failed. */
+    /** Returns the failure with a text for this rank, which the other ranks report as failed. */
     private FailureReport leftOut(FailureReport report) {
         String text = "the other ranks go on without this one, rank=" + rank + ": " + report.text()
                 + "; end this process, or join a new communicator";

@@ -29,8 +29,8 @@ public interface ControlNetwork {
 
     /**
      * Reports a problem to the coordinator; returns at once. A report leads to an agreed failure, except a
-     * {@link ReportKind#STALLED} one whose operation turns out healthy. A report that repeats one in progress costs
-     * nothing.
+     * {@link ReportKind#STALLED} one whose operation turns out healthy. A report may be repeated while the coordinator
+     * still examines the problem.
      *
      * @param kind the kind of problem
      * @param sequence the operation's sequence number, 0 if none

@@ -69,7 +69,8 @@ final class Coordinator {
         String text;
         boolean again;
         boolean traced; // true if an inquiry about another operation found the mismatch that led to this inquiry
-        // time at which this inquiry is repeated, because ranks had not entered the operation; 0 if not planned
+        // time at which this inquiry will be repeated, because ranks had not entered the operation; 0 if no repetition
+        // is planned
         long askAgainAt;
         final SortedMap<Integer, RankStatus> answers = new TreeMap<>();
         final SortedSet<Integer> awaited = new TreeSet<>();
@@ -179,7 +180,7 @@ final class Coordinator {
 
     private void letGo(long now) {
         if (!positions.isAnyLeaving() || mismatched()) {
-            return; // ranks that leave must receive the coming failure, too
+            return; // ranks that leave must also receive the failure that the mismatch leads to
         }
         for (int rank : positions.takeLeavers(now, agreed != null)) {
             fin(rank, positions.of(rank).lastEntered(), now);
@@ -191,7 +192,7 @@ final class Coordinator {
         return !inquiries.isEmpty() && inquiries.values().stream().anyMatch(one -> one.kind == ReportKind.MISMATCH);
     }
 
-    /** Notes that a rank has left in good order after its last operation. */
+    /** Notes that a rank has left in good order. {@code lastEntered} are the last operations that the rank entered. */
     void fin(int rank, LastEntered lastEntered, long now) {
         if (gone(rank)) {
             return;
@@ -293,7 +294,7 @@ final class Coordinator {
             inquiry.answers.put(rank, RankStatus.silent(rank));
         }
         if (agreed != null || !dead.isEmpty()) {
-            return; // the deaths explain the problem, and are reported soon
+            return; // the deaths explain the problem, and will be reported soon
         }
         evaluate(inquiry, now);
         if (agreed == null && inquiry.again && !inquiries.containsKey(inquiry.sequence)) {
@@ -324,7 +325,8 @@ final class Coordinator {
             if (row.state() == RankStatus.State.DEPARTED && row.missed(inquiry.sequence)) {
                 left.add(row.rank());
             }
-            // Point-to-point transfers have no sequence number. A wait for a rank that has left never ends.
+            // Point-to-point transfers have no sequence number by which to tell whether a rank has left too early. But
+            // a wait for a rank that has left never ends.
             row.waits().stream()
                     .map(ChannelWait::peer)
                     .filter(departed::containsKey)
@@ -344,16 +346,17 @@ final class Coordinator {
         } else if (inquiry.kind == ReportKind.TRANSPORT) {
             SortedSet<Integer> silent = new TreeSet<>();
             rows.stream().filter(row -> row.state() == RankStatus.State.SILENT).forEach(row -> silent.add(row.rank()));
-            // A rank that does not answer and whose data connection has failed is lost, even before its heartbeat
-            // time-out.
+            // After a failed data connection, a rank that does not answer is lost, even if it has not been silent for
+            // the heartbeat time-out.
             FailureReport.Kind kind = silent.isEmpty() ? FailureReport.Kind.TRANSPORT : FailureReport.Kind.PEER_FAILED;
             decide(failure(kind, inquiry, silent, missing, rows, inquiry.text));
         }
     }
 
     /**
-     * Starts an inquiry about the first operation in which the ranks differ, so that the failure names that operation
-     * instead of the one that the inquiry {@code from} is about.
+     * Inquires about the first operation in which the ranks differ, so that the failure names that operation, not the
+     * operation of the inquiry {@code from}. If an inquiry about the first operation already runs, makes it an inquiry
+     * about a mismatch.
      */
     private void trace(Inquiry from, long sequence, long now) {
         Inquiry running = inquiries.get(sequence);
@@ -378,8 +381,8 @@ final class Coordinator {
     }
 
     /**
-     * Returns a text that names the missing ranks, if the rank that reported the problem waits in this operation; else
-     * empty.
+     * Returns a text that names the missing ranks, if the rank that reported the problem waits in the inquiry's
+     * operation; else empty.
      */
     private Optional<String> lateness(Inquiry inquiry, SortedSet<Integer> missing) {
         RankStatus reporter = inquiry.answers.get(inquiry.reporter);
@@ -457,8 +460,9 @@ final class Coordinator {
     }
 
     /**
-     * Treats ranks as lost that have been silent for the heartbeat time-out. A tick follows every frame, so checking
-     * every rank in every tick would cost time in proportion to the square of the number of ranks.
+     * Treats each rank that has been silent for the heartbeat time-out as lost. Checks no rank before
+     * {@code silentDue}: a tick follows every frame, so checking every rank in every tick would take time in proportion
+     * to the square of the number of ranks.
      */
     private void loseTheSilent(long now) {
         if (now - silentDue < 0) {
@@ -481,9 +485,10 @@ final class Coordinator {
     }
 
     /**
-     * Returns the time at which the deaths so far must be reported. One report names all ranks that a common cause has
-     * ended, but their heartbeats stop at different times. So if all dead ranks have been silent for the heartbeat
-     * time-out, every other rank that has been silent for half of it gets the rest of its time-out.
+     * Returns the time at which the deaths so far must be reported. One report should name all ranks that a common
+     * cause has ended, but the last heartbeats of these ranks came at different times. So if all dead ranks were silent
+     * for the heartbeat time-out, the report waits for ranks that have been silent for half of it, until their
+     * time-outs end.
      */
     private long deathsDue(long now) {
         long due = deadSince + GATHER_DEATHS_NANOS;
@@ -512,7 +517,7 @@ final class Coordinator {
         if (!dead.isEmpty()) {
             next = Math.min(next, deathsDue(now) - now);
         }
-        if (!inquiries.isEmpty()) { // avoids the iterator of the loop, which would allocate
+        if (!inquiries.isEmpty()) { // the check avoids the loop's iterator, which would allocate
             for (Inquiry inquiry : inquiries.values()) {
                 long due = inquiry.askAgainAt != 0 ? inquiry.askAgainAt : inquiry.since + queryNanos;
                 next = Math.min(next, due - now);

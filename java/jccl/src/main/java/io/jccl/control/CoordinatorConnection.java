@@ -55,7 +55,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     private final Reactor reactor;
     private final boolean ownsReactor;
     private final Relay relay;
-    private final byte[] above; // the addresses of the relay above
+    private final byte[] above; // the addresses of the rank that passes answers to this rank
     private final Reactor.Ticker ticker;
     private final FrameLink link;
     private final OutOfBandChannel outOfBand;
@@ -66,7 +66,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     private final ErrorFrame breakDownReport;
     private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Position.BYTES);
     private Position sent = Position.START; // the position in the last heartbeat
-    // true if two heartbeats had the position in sent; in the first of them, fingerprints may be incomplete
+    // true if two heartbeats in a row had the position in `sent`: in the first one, fingerprints may be incomplete
     private boolean isSettled;
     private volatile long heardAt; // time at which the last frame arrived; written by the reactor's thread
     private long lastHeartbeat;
@@ -75,11 +75,12 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     private volatile boolean cutOff;
 
     /**
-     * Connects a rank to the coordinator and waits until all ranks have come.
+     * Connects a rank to the coordinator and waits until all ranks have connected.
      *
-     * @param rendezvous the connection to the rendezvous server, which breaks when that server's process ends and
-     *     reports ranks that have left meanwhile
-     * @param isHere true if the coordinator is in this process and uses that connection
+     * @param rendezvous the connection to the rendezvous server. It breaks when that server's process ends. On it the
+     *     server reports ranks that leave before all have met
+     * @param isHere true if the coordinator is in this process; the coordinator then reads from {@code rendezvous}
+     *     itself
      * @param local this host's address that reached the rendezvous server; null if other hosts cannot use it
      * @param shared a reactor to run on; null for a reactor of this rank's own
      */
@@ -99,7 +100,8 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
         CoordinatorConnection[] made = new CoordinatorConnection[1];
         try {
             if (shared == null) {
-                // starts before all ranks have met: afterwards, rank 0 could not report that its thread failed to start
+                // The thread starts before all ranks have met: afterwards, rank 0 could not report that the thread
+                // failed to start.
                 reactor.start();
             }
             RankRegistration.Hello relaying = hello.with(relay.listen(local, options));
@@ -134,7 +136,8 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     }
 
     /**
-     * Takes over the connection of a rank that has been welcomed. Called on the reactor's thread, or before it starts.
+     * Takes over the connection of a rank that has been welcomed. Called on the reactor's thread, or before that thread
+     * starts.
      */
     private CoordinatorConnection(
             int rank,
@@ -245,7 +248,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
      * Fails the communicator after an error of the JVM has interrupted this rank's control at any point. Begins with
      * the steps that need no memory.
      *
-     * @throws Error to be called again
+     * @throws Error if this method must be called again
      */
     private void brokenDown(Throwable error) {
         if (closing) {

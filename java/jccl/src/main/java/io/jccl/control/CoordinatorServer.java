@@ -68,12 +68,12 @@ public final class CoordinatorServer implements Closeable, Server.Service {
             Codecs.abortedBeforeText(),
             "the coordinator on rank 0 cannot go on after an error of its JVM: ",
             Codecs.noRows());
-    private RankLinks links; // null until all ranks are here
-    private FrameLink rendezvous; // rank 0's connection to the rendezvous server, during initialisation
+    private RankLinks links; // null until all ranks have registered
+    private FrameLink rendezvous; // rank 0's connection to the rendezvous server, until all ranks have registered
     private Coordinator coordinator;
     private boolean brokenDown; // true after a breakdown, when the coordinator must not be called any more
     private long lastHeartbeat;
-    private boolean lingers; // true if the server closes at endNanos
+    private boolean lingers; // true if the server will close at endNanos
     private volatile boolean failed; // true if the ranks were sent an agreed failure
     private long endNanos;
 
@@ -141,7 +141,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     /** Handles a frame after a breakdown, when ranks can only leave. */
     private void letLeave(FrameLink link, FrameType type, int rank) {
         if (type == FrameType.FIN) {
-            links.remove(rank); // removed first, because the calls below may throw and are not repeated
+            links.remove(rank); // removed before the next calls, because these may throw and are not repeated
             link.send(FrameLink.encode(FrameType.FIN_ACK, new byte[0]));
             link.closeWhenSent();
             endIfAllLeft();
@@ -203,7 +203,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    /** Takes over rank 0's connection to the rendezvous server until all ranks are here. */
+    /** Takes over rank 0's connection to the rendezvous server, and closes it when all ranks have registered. */
     public void listenTo(FrameStream toServer) {
         server.reactor().execute(() -> {
             try {
@@ -251,13 +251,13 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     /**
-     * Tells the ranks that have come, and those that come later, why there will be no group. Does nothing once all have
-     * come.
+     * Tells the ranks that have registered, and those that register later, why there will be no group. Does nothing
+     * once all ranks have registered.
      */
     public void refuse(String why) {
         execute(() -> {
             if (coordinator == null) {
-                // frees a descriptor with which later ranks can be accepted, if no other is free
+                // If the process has no other file descriptor left, later ranks can be accepted with this one.
                 server.releaseSpareDescriptor();
                 registration.fail(RankRegistration.Cause.REFUSED, List.of(), why);
                 countDownIfAllNotified();
@@ -272,8 +272,8 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     /**
-     * Waits until all other ranks have come and were sent the reason given to {@link #refuse}. Returns false if they
-     * were not in time.
+     * Waits until all other ranks have registered and were sent the reason given to {@link #refuse}. Returns false if
+     * that takes longer than {@code millis}.
      */
     public boolean awaitAllNotified(long millis) {
         return await(allNotified, millis);
@@ -408,7 +408,8 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         }
         long now = clock.getAsLong();
         long millis = standstill.millis(now);
-        // this process was stopped for so long that the rank gave up rank 0; the rank itself did not fail
+        // If this process has just stood still, the rank closed the connection because rank 0 was silent. So rank 0 has
+        // failed, not the rank.
         if (millis > 0) {
             coordinator.report(0, ReportKind.GAVE_UP, 0, Standstill.text(0, millis), now);
         }
@@ -467,9 +468,9 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     /**
-     * Closes when every rank has left, or the time is up. If the time is up, the ranks that are still here first
-     * receive the last operation of rank 0. After a failure the ranks need the coordinator only until they have
-     * received the cause, so the coordinator waits at most a second.
+     * Closes when every rank has left, or after {@code timeout}. After {@code timeout} or an interrupt, first sends the
+     * last operations of rank 0 to the ranks that have not left. After a failure the ranks need the coordinator only
+     * until they have received the cause, so the coordinator waits for them at most a second.
      */
     public void closeAfter(Duration timeout, LastEntered lastEntered) {
         boolean interrupted = false;
@@ -521,7 +522,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    /** Returns false if the time is over, or this thread is interrupted again during the wait. */
+    /** Returns false if the time has passed, or this thread is interrupted again during the wait. */
     private static boolean await(CountDownLatch latch, long millis) {
         boolean interrupted = Thread.interrupted();
         try {

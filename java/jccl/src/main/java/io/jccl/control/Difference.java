@@ -130,7 +130,7 @@ public record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>
 
     /**
      * Returns for each call the part that differs from the other calls. Returns an empty list if no row shows the
-     * difference, as with a list of counts.
+     * difference, for example if only lists of counts differ.
      */
     private static List<String> whatDiffers(List<RankOperation> calls) {
         if (differing(calls, RankOperation::collective) > 1) {

@@ -12,8 +12,8 @@ import java.util.Set;
 /**
  * Decides how the coordinator answers gathers. A short answer goes to every rank. A long answer goes to rank 0 and the
  * first ranks of the tree of {@link Relay}s, which pass the answer on. So the number of long answers that the
- * coordinator sends does not depend on the number of ranks. Keeps the last answer for ranks that it has not reached
- * because a rank above them is slow. For use by one thread.
+ * coordinator sends does not depend on the number of ranks. Keeps the last answer, for ranks that wait for it because a
+ * rank above them is slow. For use by one thread.
  */
 final class GatherAnswers {
 
@@ -73,11 +73,11 @@ final class GatherAnswers {
     }
 
     /**
-     * Notes that a rank asks for the answer of a gather. The first request only shows who asks. At the second, the rank
-     * is sent the answer unless the rank above it asks too and can pass the answer on. At the third, the rank is sent
-     * the answer in any case.
+     * Notes that a rank asks for the answer of a gather. After the first request the coordinator only notes who asks.
+     * After the second, it sends the answer, unless the rank above has asked too and will pass the answer on. After the
+     * third, or if {@code last} is true, it always sends the answer.
      *
-     * @param last true if the rank's time-out has passed
+     * @param last true if the time-out of the rank's call has passed
      * @return true if the rank must be sent the last answer now
      */
     boolean asks(int rank, long ofNumber, boolean last) {

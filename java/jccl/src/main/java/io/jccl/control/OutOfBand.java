@@ -7,10 +7,10 @@ import java.util.List;
  * The out-of-band channel: the TCP network on which the ranks of one communicator exchange small messages.
  *
  * <p>Rank 0 forwards the messages. A message takes two hops for any number of ranks, so pack data that belongs together
- * into one message. The result of a collective call comes from rank 0 if it is short, else along a tree of ranks. Every
- * call ends by its time-out with a {@link io.jccl.CommunicationTimeoutException} that names the ranks that did not
- * arrive. After the group has failed, every call ends at once with a {@link io.jccl.PeerFailedException} or the
- * exception of the agreed failure.
+ * into one message. The result of a collective call comes from rank 0 if it is short, else along a tree of ranks. A
+ * call that does not succeed within its time-out throws a {@link io.jccl.CommunicationTimeoutException}, which names
+ * the ranks that did not arrive. After the group has failed, every call ends at once with a
+ * {@link io.jccl.PeerFailedException} or the exception of the agreed failure.
  *
  * <p>Threads: {@link #send} and {@link #receive} may be called by any number of threads. The collective calls ({@link
  * #allGather}, {@link #broadcast}, {@link #barrier}) must be called in the same order by every rank and by one thread

@@ -50,7 +50,7 @@ public final class OutOfBandChannel implements OutOfBand {
     private long number;
     private boolean answered = true; // true if the answer of the last gather has come
     private long sentNumber; // the gather whose answer the coordinator is known to have sent
-    private long sentAt; // time at which this rank learned that, or at which it last asked for the answer
+    private long sentAt; // time at which this rank learned that the answer was sent, or last asked for it
     private WireReader gathered;
     private SortedSet<Integer> missing;
     private Supplier<JcclException> failure;
@@ -225,8 +225,8 @@ public final class OutOfBandChannel implements OutOfBand {
     }
 
     /**
-     * Notes that the coordinator has sent an answer that other ranks pass on. If these ranks take too long, asks the
-     * coordinator for the answer.
+     * Notes that the coordinator has sent an answer that other ranks pass on. A later call for the same answer asks the
+     * coordinator for it, if these ranks take too long.
      */
     synchronized void onSent(long ofNumber, long now) {
         if (ofNumber != number || answered) {

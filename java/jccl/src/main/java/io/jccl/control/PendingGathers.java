@@ -13,8 +13,8 @@ import java.util.TreeSet;
 final class PendingGathers {
 
     /**
-     * The maximum number of open gathers. Fewer are open if all ranks keep the order: a rank waits for one gather
-     * before the next.
+     * The maximum number of open gathers. If all ranks call gathers in the same order, fewer are open, because a rank
+     * waits for one gather before it calls the next.
      */
     private static final int MAX_OPEN = 4;
 

@@ -21,7 +21,7 @@ public record Position(LastEntered lastEntered, long host, long device) {
     /** The position of a rank that has entered nothing. */
     static final Position START = new Position(LastEntered.NOTHING, 0, 0);
 
-    /** Returns true if the last entered operations of a status source are those of this position. Allocates nothing. */
+    /** Returns true if a status source reports the same last entered operations as this position. Allocates nothing. */
     boolean isOf(StatusSource source) {
         return source.hasEntered(lastEntered.host(), lastEntered.device());
     }
@@ -81,7 +81,7 @@ public record Position(LastEntered lastEntered, long host, long device) {
         return read(in, START);
     }
 
-    /** Reads a position. If it equals a position that is already known, returns that one and allocates nothing. */
+    /** Reads a position. If it equals {@code known}, returns {@code known} and allocates nothing. */
     static Position read(WireReader in, Position known) {
         long hostEntered = in.i64();
         long deviceEntered = in.i64();

@@ -23,7 +23,7 @@ final class Positions {
     private final boolean[] gone;
     // by position: number of ranks at it, including those that are gone
     private final Map<Position, Integer> ranksAt = new HashMap<>();
-    private final Map<Position, Integer> hereAt = new HashMap<>();
+    private final Map<Position, Integer> hereAt = new HashMap<>(); // likewise, without ranks that are gone
     private final Map<Integer, Long> leavingSince = new LinkedHashMap<>(); // longest wait first
     private final List<Integer> unchecked = new ArrayList<>(); // ranks that have asked to leave since the last check
     private LastEntered checked = LastEntered.NOTHING; // the operations that all ranks had entered at that check
@@ -118,8 +118,8 @@ final class Positions {
     }
 
     /**
-     * Removes and returns the ranks that may leave now: ranks that no other rank is behind, and ranks whose time limit
-     * has passed. If {@code all} is true, all leaving ranks may leave.
+     * Removes and returns the leaving ranks that may leave now. A rank may leave if every other rank has entered the
+     * rank's operations, or if the rank's time limit has passed. If {@code all} is true, all leaving ranks may leave.
      */
     List<Integer> takeLeavers(long now, boolean all) {
         if (leavingSince.isEmpty()) {
@@ -128,7 +128,8 @@ final class Positions {
         LastEntered slowest = hereAt.keySet().stream()
                 .map(Position::lastEntered)
                 .reduce(new LastEntered(Long.MAX_VALUE, Long.MAX_VALUE), LastEntered::min);
-        // Ranks that were checked before still wait if the slowest rank has not moved since.
+        // If the slowest rank has not moved since the last check, the ranks of that check still wait, so only ranks
+        // that asked to leave since are checked.
         Collection<Integer> candidates =
                 all || next(now) <= 0 || !slowest.equals(checked) ? leavingSince.keySet() : unchecked;
         List<Integer> leavers = candidates.stream()

@@ -55,7 +55,7 @@ public record RankStatus(
         this(rank, state, lastEntered, operation, waits, trail, "");
     }
 
-    /** Creates a status without earlier operations. */
+    /** Creates a status without fingerprints of earlier operations, of a rank whose connections do not stall. */
     RankStatus(
             int rank,
             State state,
@@ -75,7 +75,7 @@ public record RankStatus(
         return new RankStatus(rank, State.DEPARTED, lastEntered, Optional.empty(), List.of());
     }
 
-    /** Returns a copy with other fingerprints of earlier operations. */
+    /** Returns a copy whose fingerprints of earlier operations are {@code other}. */
     RankStatus with(Trail other) {
         return new RankStatus(rank, state, lastEntered, operation, waits, other, network);
     }

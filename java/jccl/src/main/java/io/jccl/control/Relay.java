@@ -75,7 +75,7 @@ public final class Relay implements Server.Service {
         this.generation = generation;
     }
 
-    /** Returns true if there are ranks that the coordinator does not serve itself. */
+    /** Returns true if, of {@code size} ranks, some receive long answers from another rank than the coordinator's. */
     static boolean isUsed(int size) {
         return size > FAN_OUT + 1;
     }
@@ -90,7 +90,7 @@ public final class Relay implements Server.Service {
     }
 
     /**
-     * Listens for the ranks below until all have come.
+     * Listens for the ranks below until all of them have connected.
      *
      * @param local this host's best address; null if none is known to be better than the others
      * @return the addresses at which the ranks below reach this rank; empty if there are no ranks below

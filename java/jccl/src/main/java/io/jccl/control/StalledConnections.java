@@ -24,11 +24,11 @@ final class StalledConnections {
 
     private static final String ESTABLISHED = "01";
     private static final String RETRANSMITS = "01"; // code of the retransmission timer
-    private static final int MIN_REPETITIONS = 3; // more than for a lost packet, which is sent again only once or twice
+    private static final int MIN_REPETITIONS = 3; // a single lost packet is sent again only once or twice
     private static final int MIN_BYTES = 500; // full-sized packets are longer than this on any path
-    // limits the time on a host with many connections to about a tenth of a second
+    // limits a search on a host with many connections to about a tenth of a second
     private static final int MAX_LINES = 50_000;
-    // the result is reused, because many ranks of a process are asked at once
+    // a result is reused for this time, because many ranks of a process are asked at once
     private static final long MAX_AGE_NANOS = 500_000_000;
     private static final HexFormat HEX = HexFormat.of();
 
@@ -57,7 +57,7 @@ final class StalledConnections {
 
     /**
      * Returns the connection of this process that stalls most, and the number of stalled ones; empty if none stalls.
-     * Short, because a message that is as long as a packet would stall too.
+     * The text is short, because a message of the size of a full packet would stall too.
      */
     static synchronized String brief() {
         long now = System.nanoTime();

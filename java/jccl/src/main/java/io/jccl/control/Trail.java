@@ -10,7 +10,8 @@ import java.util.List;
 
 /**
  * The fingerprints of a rank's last operations in one sequence. A fingerprint covers an operation and all operations
- * before it. So the fingerprints of two ranks differ from the first operation on that they called differently.
+ * before it. So once two ranks have called an operation differently, their fingerprints of it and of all later
+ * operations differ.
  *
  * @param last the number of the last operation in its own sequence
  * @param fingerprints the fingerprints of the operations up to the last, in their order; 0 for a fingerprint that is
@@ -19,7 +20,8 @@ import java.util.List;
 public record Trail(long last, List<Long> fingerprints) {
 
     /**
-     * The maximum number of fingerprints. Ranks that differ stop within a few operations, because their slots fill up.
+     * The maximum number of fingerprints. More are not needed: ranks that call different operations come to a stop
+     * within a few operations, because the slots of their connections fill up.
      */
     static final int MAX = 64;
 

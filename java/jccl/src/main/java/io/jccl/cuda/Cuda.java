@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Converts JCuda's pointers and streams to JCCL's. Nothing is copied, and ownership does not change: the application
- * frees the memory and destroys the stream, after the operations that use them.
+ * frees the memory and destroys the stream, after the operations that use them have ended.
  *
  * <p>JCuda is an optional dependency. If its jar, its natives or NVIDIA's driver are missing, every method throws a
  * {@link DeviceException} that names the missing part and the remedy. {@link CudaSupport#missing()} asks beforehand.

@@ -135,7 +135,7 @@ public record GpuInventory(boolean available, String source, List<Gpu> gpus, Lis
                         "%04x:%02x:%02x.%x", packed >> 20, packed >> 12 & 0xff, packed >> 4 & 0xff, packed & 0xf));
     }
 
-    /** Reads the numbers one after the other and throws at the end. */
+    /** Reads the numbers one after the other; throws if none is left. */
     private static final class Cursor {
         private final long[] numbers;
         private int at;

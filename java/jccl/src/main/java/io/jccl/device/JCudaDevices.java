@@ -106,7 +106,7 @@ final class JCudaDevices {
     }
 
     /**
-     * Calls a function of JCuda. If the application has enabled JCuda's exceptions, one of these means the same as an
+     * Calls a function of JCuda. If the application has enabled JCuda's exceptions, treats such an exception like an
      * error code.
      */
     private static void call(String name, IntSupplier function) {

@@ -4,8 +4,8 @@ import io.jccl.DeviceException;
 import java.util.Optional;
 
 /**
- * Checks whether this process can use JCuda. If a part is missing, each class of JCuda fails differently, so all users
- * of these classes must call this one first.
+ * Checks whether this process can use JCuda. If a part is missing, each class of JCuda fails differently, so code that
+ * uses JCuda's classes must ask this class first.
  */
 public final class JCudaLibrary {
 

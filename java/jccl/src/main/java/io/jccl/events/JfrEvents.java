@@ -3,7 +3,7 @@ package io.jccl.events;
 import jdk.jfr.FlightRecorder;
 
 /**
- * Records events of JDK Flight Recorder. A Java runtime without its module records nothing.
+ * Records events of JDK Flight Recorder. In a Java runtime without the module {@code jdk.jfr}, nothing is recorded.
  *
  * <p>Event classes are used only while a recording runs, because initialising one takes more than a tenth of a second
  * in a new JVM.

@@ -13,7 +13,10 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Calls code of plug-ins, which may never return, on a separate thread. A call that takes too long is left behind. */
+/**
+ * Calls code of plug-ins, which may never return, on a separate thread. Does not wait for a call that takes too long:
+ * its thread continues alone.
+ */
 final class BoundedCall {
 
     /** Maximum time of a call: generous, because these calls only compute. */
@@ -50,7 +53,10 @@ final class BoundedCall {
         }
     }
 
-    /** Returns true if the call failed because it did not return in time: its thread may still use its arguments. */
+    /**
+     * Returns true if the call failed because it did not return in time. Its thread may then still use the call's
+     * arguments.
+     */
     static boolean isStillInside(JcclException failure) {
         return failure.getCause() instanceof TimeoutException;
     }

@@ -31,7 +31,7 @@ abstract class CollNetConnector {
     private static final Logger LOG = LoggerFactory.getLogger(CollNetConnector.class);
 
     private static final int MAX_BLOB_BYTES = 1 << 14;
-    /** Limit for connecting a group, as the plug-in's own call has none. */
+    /** Time limit for connecting a group. The plug-in's call itself has no time limit. */
     private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(20);
 
     private final InitContext context;
@@ -57,10 +57,10 @@ abstract class CollNetConnector {
     abstract int leader(int group, int host);
 
     /**
-     * Uses the connected groups from now on.
+     * Makes operations use the connected groups from now on.
      *
      * @param offers the offers of all ranks, by rank
-     * @return the reason why that failed; empty on success
+     * @return the reason why the groups cannot be used; empty on success
      */
     abstract Optional<String> use(int groups, List<byte[]> offers);
 
@@ -156,7 +156,7 @@ abstract class CollNetConnector {
         }
     }
 
-    /** Thrown on all ranks with the same reason. */
+    /** Says that CollNet cannot be used. Thrown on all ranks, with the same reason. */
     private static final class NotUsed extends Exception {
         private static final long serialVersionUID = 1;
 

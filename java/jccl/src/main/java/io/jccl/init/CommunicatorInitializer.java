@@ -83,7 +83,10 @@ public final class CommunicatorInitializer {
         return initialize(config, settings, costs, status, timeline, () -> Bootstrap.join(launch, generation, options));
     }
 
-    /** Joins and initialises. The status exists before the rank joins, so that {@code jccl ps} shows that step, too. */
+    /**
+     * Joins and initialises. The status exists before the rank joins, so that {@code jccl ps} also shows a rank that is
+     * still joining.
+     */
     private static InitializedCommunicator initialize(
             CommunicatorConfig config,
             Settings settings,
@@ -110,8 +113,8 @@ public final class CommunicatorInitializer {
     }
 
     /**
-     * Joins a job. If a rank fails while the communicator is initialised, the others call reform again, so this process
-     * asks again, too.
+     * Joins a job. If a rank fails while the communicator is initialised, the ranks of the job call reform again, so
+     * this process asks to join again.
      */
     private static InitializedCommunicator join(JobMembers members, CommunicatorConfig config, Settings settings) {
         HostCosts costs = HostCosts.of(settings);

@@ -122,7 +122,8 @@ final class DeviceConnector {
             engine.prepare(inPlace(), staging);
             context.barrier();
             DeviceFacts facts = facts(channels, testProtocols(engine), collNet).withNvls(connectNvls(engine));
-            Choices choices = choices(facts); // before `onRegistered`: errors then list the smaller set of algorithms
+            // made before `onRegistered`, so that errors list the smaller set of algorithms
+            Choices choices = choices(facts);
             boolean registers = staging.isEmpty() && !inPlace();
             Optional<Choices> onRegistered =
                     registers ? Optional.of(choices(facts.withInPlace(true))) : Optional.empty();
@@ -191,7 +192,9 @@ final class DeviceConnector {
         return IntStream.range(0, context.size()).filter(peer -> !peers.sameHost(peer, rank));
     }
 
-    /** Connects through host memory to each peer unless both GPUs reach each other's memory. */
+    /**
+     * Connects through host memory to each peer whose GPU and this rank's GPU do not both reach each other's memory.
+     */
     private void connect(DeviceEngine engine, DeviceHandleExchange.Reach reach, int channels) {
         if (reach.isWhole()) {
             return;
@@ -263,7 +266,9 @@ final class DeviceConnector {
         }
     }
 
-    /** Sends through the forwarders of this rank. Connections whose forwarder is not reached use host memory. */
+    /**
+     * Lets this rank's sends use its forwarders' GPUs. If a forwarder is not reached, its connections use host memory.
+     */
     private void sendThroughForwarders(
             DeviceEngine engine, NativeEngine host, List<PeerIdentity> identities, DeviceHandleExchange.Reach reach) {
         for (int forwarder : forwarding.forwardersOf(rank)) {
@@ -388,9 +393,9 @@ final class DeviceConnector {
 
     /**
      * Returns the number of channels, the same on all ranks. Each channel needs a thread block. The blocks of all ranks
-     * that share a device must fit on it together with those of other communicators, because ranks would wait for a
-     * block that is not resident. If other communicators have all blocks, returns 1: the device then runs kernels one
-     * after the other.
+     * that share a device must be resident on it at the same time, together with those of other communicators.
+     * Otherwise ranks would wait for a block that cannot run. If other communicators have all blocks, returns 1: the
+     * device then runs kernels one after the other.
      */
     private int channels() {
         int fewest = Planner.MAX_DEVICE_CHANNELS;

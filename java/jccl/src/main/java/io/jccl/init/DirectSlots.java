@@ -29,8 +29,8 @@ final class DirectSlots {
     /**
      * The numbers of the network devices that use the memory of a rank's GPU.
      *
-     * @param sending the devices that send from it
-     * @param receiving the devices that receive into it
+     * @param sending the devices that send from that memory
+     * @param receiving the devices that receive into that memory
      * @param forwarders the forwarder (PXN) of each device that sends from the memory of another rank's GPU, by device
      */
     record Devices(Set<Integer> sending, Set<Integer> receiving, Map<Integer, Integer> forwarders) {

@@ -67,8 +67,8 @@ final class EngineSettings {
     }
 
     /**
-     * Returns the time after which connections to a host that acknowledges nothing fail. It is shorter than the coordinator's
-     * time-out for a silent rank, because the error of the connection says more.
+     * Returns the time after which a connection fails if the peer's host acknowledges nothing. This time is shorter
+     * than the heartbeat time-out, because the connection's error says more than "silent".
      */
     static Duration peerTimeout(Settings settings) {
         return settings.get(TimeSettings.HEARTBEAT_TIMEOUT).multipliedBy(3).dividedBy(4);

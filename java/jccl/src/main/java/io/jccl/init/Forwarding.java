@@ -56,7 +56,9 @@ final class Forwarding {
         return out.toBytes();
     }
 
-    /** Reads the connections for which a rank asks: through ranks of its own host, to ranks of other hosts. */
+    /**
+     * Reads the connections that a rank asks for. Each leads through a rank of its own host to a rank of another host.
+     */
     static List<Connection> read(int from, byte[] sent, int size, BiPredicate<Integer, Integer> sameHost) {
         try {
             WireReader in = new WireReader(sent);
@@ -102,7 +104,7 @@ final class Forwarding {
                 .toArray();
     }
 
-    /** Returns the ranks that a rank asks to forward. */
+    /** Returns the ranks that forward data of a rank. */
     SortedSet<Integer> forwardersOf(int rank) {
         SortedSet<Integer> forwarders = new TreeSet<>();
         all.stream().filter(one -> one.from() == rank).forEach(one -> forwarders.add(one.forwarder()));

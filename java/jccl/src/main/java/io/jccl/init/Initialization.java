@@ -44,8 +44,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The initialisation of one communicator on one rank, from the membership to the first operation. {@link #initializeLogged} has a
- * line for each step. Each step calls a lower package and returns a value that later steps need.
+ * The initialisation of one communicator on one rank, from the membership to the first operation.
+ * {@link #initializeLogged} has one line for each step. Each step calls a lower package and returns a value that later
+ * steps need.
  */
 final class Initialization {
 
@@ -109,7 +110,7 @@ final class Initialization {
             status.step("topology and plan");
             Surveys surveys = Surveys.exchange(context, peers, plugin.plugin(), graphs);
             PlanningOptions all = PlanningOptions.of(context.settings(), costs);
-            // Connecting shows whether the network reduces, so planning begins without CollNet.
+            // Only connecting shows whether the network can reduce, so the first plan is made without CollNet.
             boolean mayReduce = context.settings().get(AlgorithmSettings.COLLNET_ENABLE);
             PlanningOptions options = mayReduce ? all.withoutCollNet() : all;
             CommunicatorPlan planned = plan(peers, surveys, options);
@@ -208,8 +209,9 @@ final class Initialization {
     }
 
     /**
-     * Confirms a reformed communicator: a second barrier tells each rank that all ranks have passed the first. Failures
-     * are logged only, because other ranks may already use the communicator; its first operation reports them.
+     * Confirms a reformed communicator: a second barrier tells each rank that all ranks have passed the first. A
+     * failure here is only logged, because other ranks may already use the communicator; its first operation will
+     * report the failure.
      */
     private void confirm() {
         try {

@@ -9,7 +9,10 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Finds a plug-in like NCCL: first in the library that a setting names, then in the library of the network plug-in. */
+/**
+ * Finds a plug-in in the same places as NCCL: first in the library that a setting names, then in the library of the
+ * network plug-in.
+ */
 final class NamedPlugin {
 
     private static final Logger LOG = LoggerFactory.getLogger(NamedPlugin.class);
@@ -61,7 +64,7 @@ final class NamedPlugin {
     private static <T> Optional<T> open(String file, Opener<T> opener) {
         try {
             return Optional.of(opener.open(file, true));
-        } catch (JcclException e) { // nothing to report, as few network plug-ins contain one
+        } catch (JcclException e) { // not reported: few network plug-ins contain such a plug-in
             return Optional.empty();
         }
     }

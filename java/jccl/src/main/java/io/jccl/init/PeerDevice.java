@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 record PeerDevice(
         int ordinal, String uuid, String busId, int capability, int blocks, int freeBlocks, boolean servedByMps) {
 
-    /** Threads of a block if no setting says: every multiprocessor has registers for one such block. */
+    /** Threads of a block if no setting gives a number: every multiprocessor has registers for one such block. */
     private static final int DEFAULT_THREADS = 384;
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerDevice.class);

@@ -175,7 +175,7 @@ final class Peers {
         return domainOf.get(rank);
     }
 
-    /** Returns true if there are ranks in other isolation domains than a rank's. */
+    /** Returns true if any rank is in another isolation domain than the given rank. */
     boolean hasOtherDomains(int rank) {
         return ranksOfDomain(rank).size() < peers.size();
     }
@@ -213,7 +213,8 @@ final class Peers {
 
     /**
      * Returns the processors of a rank, and of each rank of its host whose processors overlap with its own, directly or
-     * through other ranks. A rank competes for processors only with these, if launchers bind ranks to parts of hosts.
+     * through other ranks. If a launcher binds ranks to parts of hosts, a rank competes for processors only with these
+     * ranks.
      */
     List<Processors> processorsSharedWith(int rank) {
         return Processors.sharing(

@@ -15,7 +15,7 @@ final class PluginAgreement {
 
     private PluginAgreement() {}
 
-    /** Returns this rank's choice, or why other ranks cannot use it. The lowest rank of each host logs it. */
+    /** Returns this rank's choice, or why other ranks cannot use it. The lowest rank of each host logs the reason. */
     static NetPlugin.Choice of(NetPlugin.Choice mine, int rank, Peers peers) {
         boolean logs = peers.ranksOfHost(rank).get(0).rank() == rank;
         if (logs) {
@@ -44,7 +44,10 @@ final class PluginAgreement {
         return new NetPlugin.Choice(Optional.empty(), List.of(why), mine.asked());
     }
 
-    /** Logs a warning only if a setting asked for a plug-in; others may just be installed. */
+    /**
+     * Logs a warning if a setting asked for a plug-in. Otherwise the plug-in is just installed, and an info message
+     * suffices.
+     */
     private static void report(NetPlugin.Choice choice, String text) {
         if (choice.asked()) {
             LOG.warn(text);

@@ -12,8 +12,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Compares the settings that must be the same on all ranks. Uses a separate gather for the values of these settings,
- * because the answer of this gather contains equal values only once.
+ * Compares the settings that must be the same on all ranks. The values have a gather of their own. Its answer is short,
+ * because it contains equal values of successive ranks only once.
  */
 final class SharedSettings {
 

@@ -45,7 +45,7 @@ import java.util.function.Supplier;
  * @param gpus the surveys by rank, with the ranks' GPUs as endpoints; empty if a rank has no GPU or only an instance of
  *     one (MIG), or if a GPU is in no topology
  * @param paths the paths of this rank's host, as the search used them
- * @param notes lines for the log about channels of the file of graphs that were ignored or changed
+ * @param notes lines for the log about ignored or changed channels of the file of graphs
  * @param direct the network devices that use the memory of this rank's GPU
  */
 record Surveys(

@@ -26,7 +26,7 @@ final class Timeline {
         this.last = begin;
     }
 
-    /** Ends a step now, and starts the next one. */
+    /** Ends the step {@code name} now, and starts the next one. */
     void step(String name) {
         long now = clock.getAsLong();
         text.append(' ').append(name).append('=').append(millis(now - last));

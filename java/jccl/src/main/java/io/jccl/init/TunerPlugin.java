@@ -26,8 +26,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The tuner plug-in of a communicator. Only rank 0 opens and asks it, once, during initialisation; the other ranks
- * receive the changes. So all ranks make the same choices, whatever the plug-in would answer elsewhere, and operations
- * do not become slower.
+ * receive the changes. So all ranks make the same choices, whatever the plug-in would answer on other ranks, and no
+ * operation waits for the plug-in.
  */
 final class TunerPlugin implements AutoCloseable {
 
@@ -148,7 +148,7 @@ final class TunerPlugin implements AutoCloseable {
                     tuner.close();
                     return true;
                 });
-            } catch (JcclException e) { // also after an interrupt; the next step notices the interrupt
+            } catch (JcclException e) { // also thrown after an interrupt, which the next step notices
                 LOG.warn("communicator={} {}", communicator, e.getMessage());
             }
         }

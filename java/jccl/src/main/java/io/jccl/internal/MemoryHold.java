@@ -8,7 +8,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps the memory of data buffers while an operation is executed, if their owner could free it meanwhile. */
+/** Keeps the memory of data buffers from being freed while an operation is executed, if its owner could free it. */
 public final class MemoryHold {
 
     /** Executes an operation over a buffer. */
@@ -18,7 +18,7 @@ public final class MemoryHold {
         long run(DataBuffer buffer, LongSupplier operation);
     }
 
-    /** Maximum number of holds of one operation: each takes some of the stack. */
+    /** Maximum number of holds of one operation: each hold takes some of the stack. */
     private static final int MAX = 16;
 
     private static volatile Function<DataBuffer, @Nullable Object> held; // set by DataBuffer, like holder
@@ -31,7 +31,7 @@ public final class MemoryHold {
      *
      * @param what returns the object, for example an arena, with which the memory of a buffer can be freed while an
      *     operation is executed; null if it cannot be freed
-     * @param hold prevents that
+     * @param hold executes an operation while that object cannot free the memory
      */
     public static void install(Function<DataBuffer, @Nullable Object> what, Holder hold) {
         held = what;
@@ -46,7 +46,7 @@ public final class MemoryHold {
     /**
      * Returns those buffers whose memory must be held, one for each arena.
      *
-     * @throws IllegalArgumentException if they belong to too many arenas
+     * @throws IllegalArgumentException if the buffers belong to too many arenas
      */
     public static List<DataBuffer> ofEachArena(List<DataBuffer> buffers) {
         Map<Object, DataBuffer> found = Map.of();

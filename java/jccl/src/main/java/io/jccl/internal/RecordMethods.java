@@ -7,8 +7,8 @@ import java.lang.runtime.ObjectMethods;
 
 /**
  * Clears the JDK's cache for {@code equals}, {@code hashCode} and {@code toString} of records. Before JDK 19 the cache
- * keeps the record whose methods were linked last and the types of its components, and with a class of JCCL its class
- * loader (JDK-8078641).
+ * keeps the record class whose methods were linked last, and the types of its components (JDK-8078641). If one of these
+ * is a class of JCCL, the cache also keeps JCCL's class loader.
  */
 public final class RecordMethods {
 

@@ -13,16 +13,16 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Throws on a caller's thread what was thrown earlier or on another thread. Each caller gets a new exception, so its
- * stack shows the caller's call, and no other thread can add suppressed exceptions to it.
+ * Makes exceptions for a caller from one that was thrown earlier or on another thread. Each caller gets a new
+ * exception, whose stack shows the caller's call, and to which no other thread can add suppressed exceptions.
  */
 public final class Rethrown {
 
     private Rethrown() {}
 
     /**
-     * Returns a new exception with the class, message and facts of another one, which becomes its cause. Its stack is
-     * the caller's.
+     * Returns a new exception with the class, message and facts of {@code first}. Its stack is the caller's, and its
+     * cause is {@code first}.
      */
     public static JcclException here(JcclException first) {
         return like(first, first.getMessage(), first);

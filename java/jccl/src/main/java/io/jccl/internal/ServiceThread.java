@@ -34,7 +34,10 @@ public final class ServiceThread extends Thread {
     private static final long MIN_PAUSE_NANOS = 1_000_000;
     private static final long MAX_PAUSE_NANOS = 100_000_000;
 
-    /** Number of problems without a successful round after which the thread logs: about every ten seconds. */
+    /**
+     * Number of errors in a row after which the thread logs although no round has succeeded: about every ten seconds.
+     * Exceptions that are no errors are logged at once.
+     */
     private static final long LOG_AFTER = 100;
 
     private Throwable firstUnlogged; // the first problem that is not logged yet, or null
@@ -65,8 +68,8 @@ public final class ServiceThread extends Thread {
     /**
      * Returns a thread, not started, that runs a body once.
      *
-     * @param settle receives what the body has thrown, or null. If it throws an error of the JVM, for example because
-     *     the heap is full, it is called again
+     * @param settle receives what the body has thrown, or null. If {@code settle} throws an error of the JVM, for
+     *     example because the heap is full, it is called again
      */
     public static ServiceThread once(String name, Runnable body, Consumer<Throwable> settle) {
         return new ServiceThread(name, thread -> thread.runOnce(body, settle));

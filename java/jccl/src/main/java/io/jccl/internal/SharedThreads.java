@@ -6,8 +6,8 @@ import java.util.function.Supplier;
 
 /**
  * Makes threads that serve all communicators of the process. Such a thread can outlive the application whose call
- * started it, so it must not keep a class loader of that application. A new thread usually does so in two ways: by its
- * context class loader, and by the protection domains of its callers.
+ * started it, so it must not keep a class loader of that application. A new thread usually keeps class loaders in two
+ * ways: by its context class loader, and by the protection domains of its callers.
  */
 public final class SharedThreads {
 

@@ -28,7 +28,7 @@ final class HostSearch implements Connector.Target {
 
     /**
      * Time after which a warning says that rank 0 is not found. Until then rank 0 may be on this host and just be late.
-     * In that case its name may rightly resolve to a loopback address.
+     * In that case the name of its host may rightly resolve to a loopback address.
      */
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 

@@ -28,7 +28,7 @@ public record Launch(String launcher, int rank, int size, OptionalInt localRank,
      *
      * @param hosts names or numeric addresses of hosts, one of which runs rank 0; the most likely first
      * @param port the port
-     * @param secret the key that the ranks prove; derived from the launcher's job name if no secret is given
+     * @param secret the key that the ranks prove to know; derived from the launcher's job name if no secret is given
      * @param guessable true if others could guess the secret
      * @param onlyLoopback the only address on which rank 0 listens; empty if it listens on all
      */
@@ -57,7 +57,7 @@ public record Launch(String launcher, int rank, int size, OptionalInt localRank,
     }
 
     /**
-     * A file that all ranks can read, to which rank 0 writes its id.
+     * A file that all ranks can read. Rank 0 writes the unique id of its rendezvous server to this file.
      *
      * @param path the file; rank 0 creates it and removes it when all have met
      */

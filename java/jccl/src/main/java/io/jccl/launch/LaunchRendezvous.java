@@ -65,8 +65,8 @@ public final class LaunchRendezvous implements Connector.Target, AutoCloseable {
     }
 
     /**
-     * On rank 0, opens the server at the launcher's port, even if the launcher's host name does not resolve to this
-     * host here. On other ranks, prepares the search for the server.
+     * On rank 0, opens the server at the launcher's port, even if, on this host, the launcher's host name does not
+     * resolve to this host. On other ranks, prepares the search for the server.
      */
     private static LaunchRendezvous byAddress(
             Launch.Address address, boolean opens, int generation, BootstrapOptions options) {
@@ -204,7 +204,9 @@ public final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         return target.locate();
     }
 
-    /** Tells the other ranks why rank 0 gives up. The server then ends by itself. */
+    /**
+     * Tells the other ranks why rank 0 gives up. The server then closes by itself, so {@link #close} does not close it.
+     */
     public void refuse(String why) {
         if (server != null) {
             server.refuse(why);
@@ -212,7 +214,10 @@ public final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         }
     }
 
-    /** Returns why ranks may not have met; empty if no reason is known. May wait a second for a name service. */
+    /**
+     * Returns a possible reason why the ranks have not met; empty if none is known. May wait a second for a name
+     * service.
+     */
     public String explanation() {
         return explanation.get();
     }

@@ -196,7 +196,10 @@ public final class LauncherEnvironment {
         return DIALECTS;
     }
 
-    /** Returns true if {@code srun} started this process, so that Slurm's variables give its place among others. */
+    /**
+     * Returns true if {@code srun} started this process or one of its ancestors, so that Slurm's variables give its
+     * place among others.
+     */
     static boolean isInsideSlurmStep(Map<String, String> environment) {
         return new LauncherEnvironment(environment).slurm.insideStep();
     }
@@ -234,11 +237,11 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * Returns the rendezvous of torchrun or Kubeflow Trainer. If torchrun's agent hosts the store, it listens on the
-     * port itself, so JCCL uses the next port. Every agent counts restarts by itself and may spell the host
-     * differently; on the first host of a PyTorchJob the host is {@code localhost}. So neither restarts nor host are
-     * part of the key, and rank 0 accepts connections from all hosts unless all ranks are known to be on this one.
-     * Kubeflow Trainer sets the same variables under the names of torchrun's options, without an agent.
+     * Returns the rendezvous of torchrun or Kubeflow Trainer. If torchrun's agent hosts PyTorch's store, the agent
+     * listens on {@code MASTER_PORT}, so JCCL uses the next port. Every agent counts restarts by itself and may spell
+     * the host differently; on the first host of a PyTorchJob the host is {@code localhost}. So neither the restarts
+     * nor the host are part of the key, and rank 0 accepts connections from all hosts unless all ranks are known to be
+     * on this host. Kubeflow Trainer sets the same variables under the names of torchrun's options, without an agent.
      */
     private Optional<Launch.Rendezvous> torchrun(Dialect dialect, List<String> missing) {
         String prefix = dialect.name().equals(KUBEFLOW) ? "PET_" : "";
@@ -295,8 +298,9 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * Returns the rendezvous of an MPI launcher, which sets no address. If all ranks are on one host, they meet by a
-     * file that is named after the job. In a Slurm job of several hosts, rank 0 is on one of the job's hosts.
+     * Returns the rendezvous of an MPI launcher, which sets no address. If all ranks are on one host and a variable
+     * names the job, they meet by a file that is named after the job. In a Slurm job of several hosts, rank 0 is on one
+     * of the job's hosts.
      *
      * @param ofHost a variable that names the job to the ranks of one host only
      * @param ofJob variables that name the job to all ranks

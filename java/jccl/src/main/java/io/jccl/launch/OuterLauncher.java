@@ -11,9 +11,9 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * The launcher that started a command which in turn starts ranks. If that launcher started several such commands, none
- * of them may start a job of its own unless it is asked to. Otherwise there would be as many jobs as commands, and
- * their ranks would have the same numbers.
+ * The launcher that started a command which in turn starts ranks. If that launcher started several such commands, a
+ * command may start a job of its own only if it is asked to. Otherwise there would be as many jobs as commands, each
+ * with ranks from 0 on.
  *
  * @param launch the place of this command among the commands that the launcher has started
  * @param localSize the number of these commands on this host, if known
@@ -85,7 +85,8 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
         boolean hasRank = get(environment, dialect.rank()).isPresent();
         return size(dialect, environment)
                 .map(size -> !size.equals("1") && (hasRank || !dialect.needsRankAndSize()))
-                .orElse(hasRank && dialect.name().equals("jccl")); // RANK alone may belong to any program
+                // a rank variable such as RANK may belong to any program if no size is set
+                .orElse(hasRank && dialect.name().equals("jccl"));
     }
 
     private static boolean isOne(LauncherEnvironment.Dialect dialect, Map<String, String> environment) {
@@ -131,7 +132,7 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
         boolean insideStep = LauncherEnvironment.isInsideSlurmStep(environment);
         for (LauncherEnvironment.Dialect dialect : LauncherEnvironment.dialects()) {
             if (!dialect.name().equals(LauncherEnvironment.SLURM)
-                    || insideStep) { // outside a step, a program's own srun needs them
+                    || insideStep) { // outside a step, an srun in the program needs Slurm's variables
                 environment.remove(dialect.rank());
                 environment.remove(dialect.size());
                 environment.remove(dialect.localRank());
@@ -140,7 +141,7 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
         }
         environment.remove(PMIX_RANK);
         if (environment.containsKey(LaunchSettings.MEMBER_FILE.name())) {
-            // the variable is meant for a command that was started again, not for the ranks that the command starts
+            // JCCL_JOIN is meant for a command that was started again, not for the ranks that the command starts
             environment.remove(LaunchSettings.JOIN.name());
         }
         PLACES_OF_RANKS.forEach(environment::remove);
@@ -148,7 +149,7 @@ public record OuterLauncher(Launch launch, OptionalInt localSize, String rendezv
 
     /**
      * Returns the place of one of the ranks that this command starts. All commands of the launcher start the same
-     * number.
+     * number of ranks.
      *
      * @param index the index of the rank among those of this command
      * @param ranks the number of ranks that this command starts

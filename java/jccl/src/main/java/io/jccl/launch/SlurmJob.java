@@ -8,8 +8,9 @@ import java.util.Set;
 import java.util.function.Function;
 
 /**
- * The variables of Slurm that are equal in all processes of a job, or of one step. Variables of steps differ within a
- * job: if {@code mpirun} is started in a job, {@code srun} starts daemons on the other hosts only. Immutable.
+ * The variables of Slurm that are equal in all processes of a job, or of one step. The variables of steps differ within
+ * a job. For example, if {@code mpirun} is started in a job, it uses {@code srun} only to start its daemons on the
+ * other hosts. Immutable.
  */
 final class SlurmJob {
 
@@ -57,7 +58,7 @@ final class SlurmJob {
 
     /**
      * Returns the number of the step; empty if no variable contains one. If {@code mpirun} started the processes of a
-     * job, only those on its own host may see a number.
+     * job, only those on mpirun's own host may see a number.
      */
     Optional<String> step() {
         return first(STEP_IDS);
