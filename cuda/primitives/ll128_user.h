@@ -114,7 +114,8 @@ class UserLines {
     return staging_[byte / 8] >> shift | staging_[byte / 8 + 1] << (64 - shift);
   }
 
-  // Stores the vectors in shared memory: byte x of the window is at skew + x.
+  // Returns the lane's granules, of which `granule` is the first. All lanes store their vectors in shared memory, where
+  // byte x of the window is at skew + x.
   JCCL_DEVICE simt::Vec16 shiftedOut(simt::Vec16 vector, uint32_t granule) const {
     simt::syncWarp(simt::kFullMask);
     staging_[2 * lane_] = vector.low;
@@ -122,8 +123,8 @@ class UserLines {
     simt::syncWarp(simt::kFullMask);
     return {shifted(skew_ + 8 * granule), shifted(skew_ + 8 * granule + 8)};
   }
-  // Stores the granules in shared memory one after the other, after 16 bytes for the vector that begins before the
-  // window.
+  // Returns the lane's vector. All lanes store their granules in shared memory, where byte x of the window is at
+  // 16 + x, because the first vector begins up to 15 bytes before the window.
   JCCL_DEVICE simt::Vec16 shiftedIn(simt::Vec16 granules) const {
     const uint32_t granule = 15 * (lane_ / kLanes) + 2 * (lane_ % kLanes);
     simt::syncWarp(simt::kFullMask);

@@ -102,7 +102,7 @@ struct alignas(64) HeadLine {
 };
 static_assert(sizeof(HeadLine) == 64);
 
-// Mixes the operation's fingerprint and the bytes of a slot into 32 bits.
+// Mixes the operation's fingerprint and the number of bytes in a slot into 32 bits.
 JCCL_FN inline uint32_t checkWord(uint32_t fingerprint, uint32_t bytes) {
   uint32_t x = fingerprint ^ (bytes * 0x9e3779b1u);
   x ^= x >> 15;

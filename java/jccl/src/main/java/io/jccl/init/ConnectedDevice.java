@@ -41,7 +41,7 @@ public record ConnectedDevice(
         staging.ifPresent(it -> it.abort(code));
     }
 
-    /** Returns the text of the last error, of the GPU's engine and of the host's. */
+    /** Returns the text of the GPU engine's last error, followed by that of the host's engine if it has one. */
     public String lastError() {
         String onHost = staging.map(NativeEngine::lastError).orElse("");
         return onHost.isEmpty() ? engine.lastError() : engine.lastError() + "; " + onHost;

@@ -8,7 +8,7 @@ import java.lang.annotation.Native;
  */
 final class NativeCollNet {
 
-    // Places in the row that common returns.
+    // Places in the row that common() returns.
 
     /** Maximum count of groups that can use the network. */
     @Native

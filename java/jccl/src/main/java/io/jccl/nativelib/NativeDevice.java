@@ -11,7 +11,7 @@ import java.lang.annotation.Native;
  */
 public final class NativeDevice {
 
-    // Places in the row that describe returns.
+    // Places in the row that describe() returns.
 
     @Native
     static final int UUID_HIGH = 0;
@@ -45,8 +45,8 @@ public final class NativeDevice {
     @Native
     static final int DESCRIPTION_LENGTH = 9;
 
-    // Places in the row that blockBudget returns: count of blocks that can be resident at once, and count
-    // of those that no communicator has taken.
+    // Places in the row that blockBudget() returns: the number of blocks that can be resident at once, and the number
+    // of these blocks that no communicator has taken.
 
     @Native
     static final int BUDGET_BLOCKS = 0;

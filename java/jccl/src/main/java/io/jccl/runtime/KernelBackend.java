@@ -179,7 +179,8 @@ final class KernelBackend implements Backend, CallHandler {
     @Override
     public void poll(OperationWork work) {
         if (query((KernelWork) work) < Code.OK) {
-            queue.completeLater(work); // the communicator's thread may wait for the agreed failure
+            // The communicator's thread waits for the agreed failure, because poll() must return at once.
+            queue.completeLater(work);
         }
     }
 

@@ -63,8 +63,8 @@ final class LocalDevices {
     }
 
     /**
-     * Returns the index of the device with which a GPU starts. GPUs with successive numbers start far apart: if the
-     * number of devices is a power of two, the bits of the GPU's number are reversed.
+     * Returns the index of the first device that a GPU uses. If the number of devices is a power of two, the bits of
+     * the GPU's number are reversed, so that GPUs with successive numbers start far apart.
      */
     private static int firstOf(int dev, int nets) {
         int number = Math.max(0, dev);

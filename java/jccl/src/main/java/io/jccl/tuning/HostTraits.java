@@ -15,8 +15,8 @@ import java.util.Set;
  * @param maxCapability the highest compute capability of GPUs with ranks, times ten
  * @param amdProcessors whether any host has AMD processors, whose cost of passing data to the network differs from
  *     Intel's
- * @param switchGBps bandwidth of each GPU's NVLinks to the switch between all GPUs in each direction, in GB/s; the
- *     lowest if they differ; 0 if there is no such switch or it cannot reduce for all of them
+ * @param switchGBps bandwidth in GB/s, in one direction, of a GPU's NVLinks to the switch that connects all GPUs; the
+ *     lowest if GPUs differ; 0 if no switch connects all GPUs, or if the switch cannot reduce for all GPUs
  */
 public record HostTraits(int minCapability, int maxCapability, boolean amdProcessors, double switchGBps) {
 

@@ -20,7 +20,7 @@ public record NcclVariable(String name, String defaultText, List<String> texts, 
 
     private static final String RESOURCE = "nccl-variables.txt";
 
-    /** Returns all variables in the order of NCCL's page. */
+    /** Returns all variables in the order of the resource: first those that NCCL documents. */
     public static List<NcclVariable> all() {
         try (InputStream in = NcclVariable.class.getResourceAsStream(RESOURCE)) {
             List<NcclVariable> all = new ArrayList<>();

@@ -97,7 +97,11 @@ final class SysfsTree {
         return device(chain, "0x030200", numaNode).ids(chain, "0x10de", "0x2330", "0x10de", "0x16c1");
     }
 
-    /** Adds a network interface. Its path tells whether it is virtual, or on which card it is. */
+    /**
+     * Adds a network interface.
+     *
+     * @param path the interface's folder below sys/devices: in {@code virtual}, or in the folder of its card
+     */
     SysfsTree net(String name, String path, String speed, String state) {
         file("sys/devices/" + path + "/type", "1\n");
         file("sys/devices/" + path + "/speed", speed + "\n");

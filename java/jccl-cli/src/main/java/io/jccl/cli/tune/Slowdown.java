@@ -167,7 +167,10 @@ final class Slowdown {
         return new Times(one.configuration(), one.bytes(), values);
     }
 
-    /** Returns the rows as a table. If the automatic choice is the best configuration, the difference is noise. */
+    /**
+     * Returns the rows as a table. Rows in which the automatic choice is the best configuration are marked "same": the
+     * difference between their two times is noise.
+     */
     static String toText(List<Row> rows) {
         TextTable table = new TextTable("SIZE", "AUTOMATIC", "US", "BEST", "US", "SLOWER BY");
         for (Row row : rows) {
