@@ -43,16 +43,6 @@ public final class DeviceEngine extends Engine {
     @Native
     private static final long NOTICE = 1L << 62;
 
-    private static final byte UNKNOWN = 0;
-    private static final byte NO = 1;
-    private static final byte YES = 2;
-
-    /**
-     * Results of {@link #executesByNvls}, indexed by {@link #place}. A result depends only on the operation, so all
-     * threads write the same value.
-     */
-    private static final byte[] BY_NVLS = new byte[1 << 12];
-
     /** Streams that operations were issued on; 0 is the default stream of the device. */
     private final Set<Long> streams = new HashSet<>();
 
@@ -418,17 +408,8 @@ public final class DeviceEngine extends Engine {
      * Returns true if NVLS can execute an operation, packed by {@code Signatures}, on a communicator with a multicast
      * object.
      */
-    public boolean nvlsExecutes(int operation) {
-        int place = place(operation);
-        if (BY_NVLS[place] == UNKNOWN) {
-            BY_NVLS[place] = executesByNvls(operation) ? YES : NO;
-        }
-        return BY_NVLS[place] == YES;
-    }
-
-    /** Returns an operation's index in {@link #BY_NVLS}: its three parts, each below 16, with four bits for each. */
-    private static int place(int operation) {
-        return operation & 0xf | operation >> 4 & 0xf0 | operation >> 8 & 0xf00;
+    public static boolean nvlsExecutes(int operation) {
+        return executesByNvls(operation);
     }
 
     private Optional<String> failure(int code) {

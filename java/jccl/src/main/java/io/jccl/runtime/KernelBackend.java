@@ -22,6 +22,16 @@ final class KernelBackend implements Backend, CallHandler {
     private static final long MIN_SLEEP_NANOS = 20_000;
     private static final long MAX_SLEEP_NANOS = 1_000_000;
 
+    private static final byte UNKNOWN = 0;
+    private static final byte NO = 1;
+    private static final byte YES = 2;
+
+    /**
+     * Results of {@link DeviceEngine#nvlsExecutes}, indexed by {@link Signatures#place}. A result depends only on the
+     * operation, so all threads write the same value.
+     */
+    private static final byte[] BY_NVLS = new byte[Signatures.PLACES];
+
     private final OperationQueue queue;
     private final DeviceEngine engine;
     private final ConnectedDevice device;
@@ -153,8 +163,16 @@ final class KernelBackend implements Backend, CallHandler {
     }
 
     private long chosen(int signature, boolean sameCounts, long bytes) {
-        boolean nvlsMayExecute = sameCounts && engine.nvlsExecutes(signature);
+        boolean nvlsMayExecute = sameCounts && nvlsExecutes(signature);
         return (nvlsMayExecute ? choices.all() : choices.withoutNvls()).choose(Signatures.collective(signature), bytes);
+    }
+
+    private static boolean nvlsExecutes(int signature) {
+        int place = Signatures.place(signature);
+        if (BY_NVLS[place] == UNKNOWN) {
+            BY_NVLS[place] = DeviceEngine.nvlsExecutes(signature) ? YES : NO;
+        }
+        return BY_NVLS[place] == YES;
     }
 
     @Override

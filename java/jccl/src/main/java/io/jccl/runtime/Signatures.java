@@ -19,6 +19,12 @@ final class Signatures {
     @Native
     private static final int MASK = 0xff; // each part of a signature has eight bits
 
+    private static final int PLACE_BITS = 4; // every part of a signature is below 16
+    private static final int PLACE_MASK = (1 << PLACE_BITS) - 1;
+
+    /** Size of an array that {@link #place} indexes. */
+    static final int PLACES = 1 << 3 * PLACE_BITS;
+
     private static final int COUNTS_SHOWN = 64;
 
     private Signatures() {}
@@ -44,6 +50,13 @@ final class Signatures {
     static ReduceOp op(int signature) {
         int op = signature >> OP_SHIFT & MASK;
         return collective(signature).reduces() && op != Numbers.USER_REDUCTION ? Numbers.reduceOp(op) : null;
+    }
+
+    /** Returns a signature's index in an array of {@link #PLACES} elements. Each signature has an index of its own. */
+    static int place(int signature) {
+        return signature & PLACE_MASK
+                | (signature >> TYPE_SHIFT & PLACE_MASK) << PLACE_BITS
+                | (signature >> OP_SHIFT & PLACE_MASK) << 2 * PLACE_BITS;
     }
 
     /** Returns the number of elements of the largest buffer of any rank, in a communicator of {@code size} ranks. */

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.Collective;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
+import java.util.HashSet;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class SignaturesTest {
@@ -25,5 +27,21 @@ class SignaturesTest {
         assertThat(Signatures.describe(exchange, new long[] {1, 2, 0, 1, 3, 4, 0, 3}, 0))
                 .isEqualTo("all_to_all(type=float32 sendCounts=[1, 2] recvCounts=[3, 4])");
         assertThat(Signatures.describe(exchange, new long[4 * 65], 0)).contains("sendCounts=[65 values]");
+    }
+
+    @Test
+    void everySignatureHasAPlaceOfItsOwn() {
+        Set<Integer> signatures = new HashSet<>();
+        for (Collective collective : Collective.values()) {
+            for (DataType type : DataType.values()) {
+                signatures.add(Signatures.ofUserReduction(collective, type));
+                for (ReduceOp op : ReduceOp.values()) {
+                    signatures.add(Signatures.of(collective, type, op));
+                }
+            }
+        }
+        assertThat(signatures.stream().map(Signatures::place))
+                .doesNotHaveDuplicates()
+                .allMatch(place -> place >= 0 && place < Signatures.PLACES);
     }
 }
