@@ -66,7 +66,8 @@ final class TensorExchange implements AutoCloseable {
                 GradientCollector collector = trainer.newGradientCollector()) {
             scope.suppressNotUsedWarning();
             for (NDArray array : missing) {
-                collector.backward(array.mul(0).sum());
+                // Not mul(0): DJL may free the memory of a constant while the backward pass still reads it.
+                collector.backward(array.sub(array).sum());
             }
         }
     }

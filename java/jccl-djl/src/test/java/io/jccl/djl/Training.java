@@ -148,7 +148,9 @@ final class Training implements AutoCloseable {
         NDList expected = new NDList(trainer.getManager().create(Arrays.copyOfRange(labels, from, from + count)));
         try (GradientCollector collector = trainer.newGradientCollector()) {
             NDList predicted = trainer.forward(data);
-            collector.backward(trainer.getLoss().evaluate(expected, predicted).mul(weight));
+            // DJL may free the memory of mul(weight) before the backward pass; an array of the manager stays.
+            NDArray factor = trainer.getManager().create(weight);
+            collector.backward(trainer.getLoss().evaluate(expected, predicted).mul(factor));
         }
     }
 

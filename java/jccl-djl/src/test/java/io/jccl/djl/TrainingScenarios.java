@@ -28,11 +28,16 @@ import ai.djl.training.dataset.SequenceSampler;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
+import ai.djl.util.Pair;
 import io.jccl.Communicator;
 import io.jccl.MismatchedCollectiveException;
+import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
@@ -65,6 +70,7 @@ final class TrainingScenarios {
         scenarios.put("float16", TrainingScenarios::float16);
         scenarios.put("memory", TrainingScenarios::memory);
         scenarios.put("error feedback", TrainingScenarios::errorFeedback);
+        scenarios.put("first gradients", TrainingScenarios::firstGradients);
         scenarios.put("different blocks", TrainingScenarios::differentBlocks);
         scenarios.put("different freezing", TrainingScenarios::differentFreezing);
         scenarios.put("unequal batches", TrainingScenarios::unequalBatches);
@@ -318,15 +324,44 @@ final class TrainingScenarios {
         try (Training together = Training.on(comm, parallel, new Scalar(), descent)) {
             Trainer trainer = together.trainer();
             NDArray weight = together.parameter("weight");
+            NDArray factor = trainer.getManager().create(1 + 0x1p-13f);
             float begin = weight.getFloat();
             for (int step = 0; step < 1024; step++) {
                 try (GradientCollector collector = trainer.newGradientCollector()) {
-                    collector.backward(weight.mul(1 + 0x1p-13f).sum());
+                    collector.backward(weight.mul(factor).sum());
                 }
                 parallel.averageGradients(trainer);
                 trainer.step();
             }
             assertThat(begin - weight.getFloat()).isCloseTo(1024 + 0x1p-3f, within(0x1p-9f));
+        }
+    }
+
+    /** Gradients begin at zero, even if the garbage collector frees what the engine still reads in a backward pass. */
+    private static void firstGradients(Communicator comm) throws Exception {
+        AtomicBoolean ended = new AtomicBoolean();
+        Thread collecting = new Thread(() -> {
+            while (!ended.get()) {
+                System.gc();
+                for (int i = 0; i < 1000; i++) {
+                    ByteBuffer.allocateDirect(4).putInt(-1); // reuses what has just been freed
+                }
+            }
+        });
+        collecting.start();
+        try {
+            for (int round = 0; round < 10; round++) {
+                Block block = new Unused(8, 1 << 20);
+                try (Training together = Training.on(comm, DataParallel.over(comm), block, sgd())) {
+                    for (Pair<String, Parameter> pair : block.getParameters()) {
+                        NDArray gradient = pair.getValue().getArray().getGradient();
+                        assertThat(gradient.norm().getFloat()).as(pair.getKey()).isZero();
+                    }
+                }
+            }
+        } finally {
+            ended.set(true);
+            collecting.join();
         }
     }
 
@@ -462,6 +497,30 @@ final class TrainingScenarios {
         @Override
         NDArray forward(NDArray input) {
             return input.mul(weight.getArray());
+        }
+    }
+
+    /** Returns its input, and has parameters that it does not use. */
+    private static final class Unused extends TestBlock {
+
+        private final List<Parameter> weights = new ArrayList<>();
+        private final int elements;
+
+        Unused(int count, int elements) {
+            this.elements = elements;
+            for (int i = 0; i < count; i++) {
+                weights.add(parameter("weight" + i));
+            }
+        }
+
+        @Override
+        void makeParameters(NDManager manager) {
+            weights.forEach(weight -> weight.setArray(manager.ones(new Shape(elements))));
+        }
+
+        @Override
+        NDArray forward(NDArray input) {
+            return input;
         }
     }
 

@@ -45,6 +45,7 @@ class TrainingTest {
                 "float16",
                 "memory",
                 "error feedback",
+                "first gradients",
                 "different blocks",
                 "different freezing",
                 "unequal batches",
