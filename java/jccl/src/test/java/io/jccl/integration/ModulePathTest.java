@@ -70,12 +70,16 @@ class ModulePathTest {
     void compile() throws Exception {
         classes = folder.resolve("classes");
         modulePath = String.join(
-                File.pathSeparator,
-                placeOf(Communicator.class),
-                placeOf(Logger.class),
-                placeOf(NullMarked.class),
-                classes.toString());
+                File.pathSeparator, library(), placeOf(Logger.class), placeOf(NullMarked.class), classes.toString());
         assertThat(compile(APPLICATION)).isEmpty();
+    }
+
+    /** Returns a jar of the library: jlink of JDK 17 refuses a folder that contains classes for JDK 22. */
+    private String library() throws Exception {
+        String jar = folder.resolve("jccl.jar").toString();
+        assertThat(run("jar", "--create", "--file", jar, "-C", placeOf(Communicator.class), "."))
+                .isEmpty();
+        return jar;
     }
 
     private static String placeOf(Class<?> type) throws Exception {
