@@ -4,6 +4,7 @@ import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.NetworkSettings;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.parts.InitContext;
 import io.jccl.planning.Plan;
 import io.jccl.planning.PlannedHost;
 import io.jccl.tuning.CollNetTraits;

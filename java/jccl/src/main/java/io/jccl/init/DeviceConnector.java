@@ -15,6 +15,8 @@ import io.jccl.nativelib.DeviceConfig;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.Rows;
+import io.jccl.parts.ChoiceTuner;
+import io.jccl.parts.InitContext;
 import io.jccl.planning.CommunicatorPlan;
 import io.jccl.planning.DeviceFacts;
 import io.jccl.planning.Plan;
@@ -53,7 +55,7 @@ final class DeviceConnector {
     private final DirectSlots.Devices direct;
     private final Connections connections;
     private final EngineConnector engines;
-    private final TunerPlugin tuner;
+    private final ChoiceTuner tuner;
     private final int rank;
     private final Optional<CollNetTraits> onHosts;
     private Optional<NativeEngine> staging = Optional.empty();
@@ -74,7 +76,7 @@ final class DeviceConnector {
             DirectSlots.Devices direct,
             Connections connections,
             EngineConnector engines,
-            TunerPlugin tuner) {
+            ChoiceTuner tuner) {
         this.context = context;
         this.settings = context.settings();
         this.peers = peers;

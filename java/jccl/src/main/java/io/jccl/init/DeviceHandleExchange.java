@@ -5,6 +5,7 @@ import io.jccl.config.Settings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.OfferedDescriptor;
+import io.jccl.parts.InitContext;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;

@@ -8,6 +8,7 @@ import io.jccl.nativelib.Engine;
 import io.jccl.nativelib.EngineConfig;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.Rows;
+import io.jccl.parts.InitContext;
 import io.jccl.planning.Plan;
 import io.jccl.planning.PlannedDevices;
 import io.jccl.planning.PlannedDevices.NetworkPath;

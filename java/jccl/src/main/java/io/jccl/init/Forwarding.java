@@ -2,6 +2,7 @@ package io.jccl.init;
 
 import io.jccl.TransportException;
 import io.jccl.nativelib.Rows;
+import io.jccl.parts.InitContext;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;

@@ -13,6 +13,7 @@ import io.jccl.config.TimeSettings;
 import io.jccl.config.TopologySettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.NativeLoader;
+import io.jccl.parts.InitContext;
 import io.jccl.rendezvous.BootstrapOptions;
 import io.jccl.search.GraphFile;
 import io.jccl.tuning.HostCosts;

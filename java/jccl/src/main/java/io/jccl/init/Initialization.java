@@ -17,7 +17,9 @@ import io.jccl.internal.Causes;
 import io.jccl.membership.Bootstrap;
 import io.jccl.membership.MemberFile;
 import io.jccl.nativelib.NativeEngine;
-import io.jccl.nativelib.NativeProfiler;
+import io.jccl.parts.ChoiceTuner;
+import io.jccl.parts.InitContext;
+import io.jccl.parts.OperationProfiler;
 import io.jccl.planning.CommunicatorPlan;
 import io.jccl.planning.NetworkLimits;
 import io.jccl.planning.NetworkMap;
@@ -102,7 +104,7 @@ final class Initialization {
             status.step("exchange of settings and addresses");
             Optional<GraphFile> graphs = InitSettings.requireSame(context, config.name(), costs);
             NetPlugin.Choice found = NetPlugin.of(context.settings());
-            TunerPlugin tuner = TunerPlugin.open(context, id(), found.plugin());
+            ChoiceTuner tuner = Parts.tuner(context, id(), found.plugin());
             acquired.push(tuner::close);
             Peers peers = exchangePeers(found, tuner);
             NetPlugin.Choice plugin = PluginAgreement.of(found, context.rank(), peers);
@@ -149,8 +151,8 @@ final class Initialization {
                 acquired.push(device.get()::destroy);
             }
             tuner.close();
-            Optional<NativeProfiler> profiler =
-                    ProfilerPlugin.open(context, id(), plan.host().hosts().size(), found.plugin());
+            Optional<OperationProfiler> profiler =
+                    Parts.profiler(context, id(), plan.host().hosts().size(), found.plugin());
             if (profiler.isPresent()) {
                 acquired.push(profiler.get()::close);
             }
@@ -226,7 +228,7 @@ final class Initialization {
         }
     }
 
-    private Peers exchangePeers(NetPlugin.Choice plugin, TunerPlugin tuner) {
+    private Peers exchangePeers(NetPlugin.Choice plugin, ChoiceTuner tuner) {
         Peers peers = Peers.exchange(context, plugin, status, tuner.isOpen());
         if (context.rank() == 0) {
             warn(peers.notes());
@@ -287,7 +289,7 @@ final class Initialization {
             Optional<CollNetTraits> collNet,
             PlanningOptions options,
             Peers peers,
-            TunerPlugin tuner) {
+            ChoiceTuner tuner) {
         CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), collNet, options);
         if (context.rank() == 0) {
             for (String note : plan.notes()) {

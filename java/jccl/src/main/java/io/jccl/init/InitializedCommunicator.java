@@ -2,7 +2,7 @@ package io.jccl.init;
 
 import io.jccl.CommunicatorConfig;
 import io.jccl.membership.Bootstrap;
-import io.jccl.nativelib.NativeProfiler;
+import io.jccl.parts.OperationProfiler;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.tuning.HostCosts;
 import java.time.Duration;
@@ -17,7 +17,7 @@ import java.util.Optional;
  * @param device the part on this rank's GPU, if it has one and kernels execute operations
  * @param stagedDevice the part that stages operations of this rank's GPU, if it has one and the host executes
  *     operations
- * @param profiler the plug-in that gets events of operations, if there is one
+ * @param profiler what receives the begin and the end of operations, if anything does
  * @param rendezvousAddresses the reserved address of each rank, by rank, at which the remaining ranks meet after a
  *     failure
  * @param status the state that {@code jccl ps} shows
@@ -28,7 +28,7 @@ public record InitializedCommunicator(
         ConnectedHost host,
         Optional<ConnectedDevice> device,
         Optional<StagedDevice> stagedDevice,
-        Optional<NativeProfiler> profiler,
+        Optional<OperationProfiler> profiler,
         List<String> rendezvousAddresses,
         CommunicatorStatus status,
         Bootstrap membership) {

@@ -6,6 +6,7 @@ import io.jccl.config.AlgorithmSettings;
 import io.jccl.internal.Causes;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.OfferedDescriptor;
+import io.jccl.parts.InitContext;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;

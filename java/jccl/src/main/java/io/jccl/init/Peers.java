@@ -3,6 +3,7 @@ package io.jccl.init;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.device.HostIdentity;
+import io.jccl.parts.InitContext;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.status.PeerAddress;
 import io.jccl.topology.HostRank;

@@ -1,6 +1,7 @@
 package io.jccl.init;
 
 import io.jccl.BootstrapException;
+import io.jccl.parts.InitContext;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;

@@ -4,6 +4,7 @@ import io.jccl.DataType;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.DeviceStaging;
+import io.jccl.parts.InitContext;
 import io.jccl.wire.RankList;
 import java.nio.ByteBuffer;
 import java.time.Duration;

@@ -8,6 +8,7 @@ import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.config.TopologySettings;
 import io.jccl.internal.Causes;
+import io.jccl.parts.InitContext;
 import io.jccl.planning.MachineSurvey;
 import io.jccl.planning.RankChannels;
 import io.jccl.planning.SurveyCodec;

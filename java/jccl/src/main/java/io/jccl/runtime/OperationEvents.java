@@ -6,13 +6,13 @@ import io.jccl.events.JfrEvents;
 import io.jccl.events.LogContext;
 import io.jccl.events.OperationSpan;
 import io.jccl.nativelib.Code;
-import io.jccl.nativelib.NativeProfiler;
+import io.jccl.parts.OperationProfiler;
 import io.jccl.wire.LastEntered;
 import java.util.Optional;
 
 /**
- * Makes events of operations: for JDK Flight Recorder if a recording asks for them, and for a profiler plug-in if there
- * is one.
+ * Makes events of operations: for JDK Flight Recorder if a recording asks for them, and for a profiler if there is
+ * one.
  */
 final class OperationEvents {
 
@@ -20,7 +20,7 @@ final class OperationEvents {
     private final int rank;
     private final int size;
     private final EngineStatus status;
-    private final ProfiledOperations profiler; // null if there is no plug-in
+    private final ProfiledOperations profiler; // null if there is none
 
     /**
      * The events of an operation that has begun.
@@ -30,7 +30,8 @@ final class OperationEvents {
      */
     record Begun(OperationSpan span, long profiled) {}
 
-    OperationEvents(String communicator, int rank, int size, EngineStatus status, Optional<NativeProfiler> profiler) {
+    OperationEvents(
+            String communicator, int rank, int size, EngineStatus status, Optional<OperationProfiler> profiler) {
         this.communicator = communicator;
         this.rank = rank;
         this.size = size;
@@ -38,7 +39,7 @@ final class OperationEvents {
         this.profiler = profiler.map(one -> new ProfiledOperations(one, size)).orElse(null);
     }
 
-    /** Returns true if there is a profiler plug-in. */
+    /** Returns true if there is a profiler. */
     boolean areProfiled() {
         return profiler != null;
     }
@@ -63,7 +64,7 @@ final class OperationEvents {
         return new Begun(JfrEvents.recordsOperations() ? JfrEvents.beginOperation() : null, profiled);
     }
 
-    /** Ends the profiler plug-in's events of an operation; does nothing for null. */
+    /** Ends the profiler's events of an operation; does nothing for null. */
     void endProfiled(Begun begun) {
         if (begun != null && profiler != null) {
             profiler.ended(begun.profiled());
@@ -102,7 +103,7 @@ final class OperationEvents {
         }
     }
 
-    /** Closes the profiler plug-in; no operation has events in it any more. */
+    /** Closes the profiler; no operation has events in it any more. */
     void close() {
         if (profiler != null) {
             profiler.close();

@@ -5,8 +5,8 @@ import io.jccl.DataBuffer;
 import io.jccl.ReduceOp;
 import io.jccl.internal.ServiceThread;
 import io.jccl.internal.Threads;
-import io.jccl.nativelib.NativeProfiler;
 import io.jccl.nativelib.Numbers;
+import io.jccl.parts.OperationProfiler;
 import io.jccl.runtime.TransfersCall.Transfer;
 import io.jccl.tuning.Choice;
 import java.time.Duration;
@@ -17,7 +17,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports the begin and the end of operations to a profiler plug-in, with their arguments and choices. The operations
+ * Reports the begin and the end of operations to a profiler, with their arguments and choices. The operations
  * of a group begin and end with the group.
  */
 final class ProfiledOperations {
@@ -26,12 +26,12 @@ final class ProfiledOperations {
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
     private static final int NO_OP = -1;
 
-    private final NativeProfiler profiler;
+    private final OperationProfiler profiler;
     private final int size;
     private final ReadWriteLock inside = new ReentrantReadWriteLock(); // read lock: calls; write lock: close
     private boolean closed;
 
-    ProfiledOperations(NativeProfiler profiler, int size) {
+    ProfiledOperations(OperationProfiler profiler, int size) {
         this.profiler = profiler;
         this.size = size;
     }
@@ -63,7 +63,7 @@ final class ProfiledOperations {
 
     private long guarded(Call call) {
         if (!inside.readLock().tryLock()) {
-            return 0; // another thread is closing the plug-in
+            return 0; // another thread is closing the profiler
         }
         try {
             return closed ? 0 : call.run();
@@ -72,11 +72,11 @@ final class ProfiledOperations {
         }
     }
 
-    /** Closes the plug-in when no thread is inside it. Returns after a limited time, whatever the plug-in does. */
+    /** Closes the profiler when no thread is inside it. Returns after a limited time, whatever the profiler does. */
     void close() {
         Thread thread = ServiceThread.once("jccl-plugin", this::finish);
         if (Threads.tryStart(thread).isPresent()) {
-            finish(); // no thread could be started: the caller closes the plug-in itself
+            finish(); // no thread could be started: the caller closes the profiler itself
             return;
         }
         try {
@@ -104,11 +104,11 @@ final class ProfiledOperations {
         }
     }
 
-    /** Writes rows of {@link NativeProfiler}. */
+    /** Writes rows of {@link OperationProfiler}. */
     private final class Rows implements CallHandler {
 
         private final Backend backend;
-        private long[] rows = new long[NativeProfiler.COLUMNS];
+        private long[] rows = new long[OperationProfiler.COLUMNS];
         private int at;
         private long sequence;
 
@@ -181,42 +181,42 @@ final class ProfiledOperations {
         private void addCollective(
                 int signature, boolean sameCounts, long count, long bytes, int root, DataBuffer send, DataBuffer recv) {
             ReduceOp op = Signatures.op(signature);
-            int row = next(NativeProfiler.KIND_COLLECTIVE, signature, backend.choice(signature, sameCounts, bytes));
-            rows[row + NativeProfiler.OP] = op == null ? NO_OP : Numbers.of(op);
-            rows[row + NativeProfiler.SEQUENCE] = ++sequence;
-            rows[row + NativeProfiler.COUNT] = count;
-            rows[row + NativeProfiler.BYTES] = bytes;
-            rows[row + NativeProfiler.ROOT] = root;
-            rows[row + NativeProfiler.SEND_ADDRESS] = address(send);
-            rows[row + NativeProfiler.RECV_ADDRESS] = address(recv);
+            int row = next(OperationProfiler.KIND_COLLECTIVE, signature, backend.choice(signature, sameCounts, bytes));
+            rows[row + OperationProfiler.OP] = op == null ? NO_OP : Numbers.of(op);
+            rows[row + OperationProfiler.SEQUENCE] = ++sequence;
+            rows[row + OperationProfiler.COUNT] = count;
+            rows[row + OperationProfiler.BYTES] = bytes;
+            rows[row + OperationProfiler.ROOT] = root;
+            rows[row + OperationProfiler.SEND_ADDRESS] = address(send);
+            rows[row + OperationProfiler.RECV_ADDRESS] = address(recv);
         }
 
         private void addTransfer(boolean receiving, int peer, DataBuffer buffer) {
             int signature = Signatures.of(Collective.SEND_RECV, buffer.type(), null);
             int row = next(
-                    receiving ? NativeProfiler.KIND_RECV : NativeProfiler.KIND_SEND,
+                    receiving ? OperationProfiler.KIND_RECV : OperationProfiler.KIND_SEND,
                     signature,
                     backend.choice(signature, true, buffer.bytes()));
-            rows[row + NativeProfiler.OP] = NO_OP;
-            rows[row + NativeProfiler.SEQUENCE] = sequence;
-            rows[row + NativeProfiler.COUNT] = buffer.count();
-            rows[row + NativeProfiler.BYTES] = buffer.bytes();
-            rows[row + NativeProfiler.ROOT] = peer;
-            rows[row + NativeProfiler.RECV_ADDRESS] = address(buffer);
+            rows[row + OperationProfiler.OP] = NO_OP;
+            rows[row + OperationProfiler.SEQUENCE] = sequence;
+            rows[row + OperationProfiler.COUNT] = buffer.count();
+            rows[row + OperationProfiler.BYTES] = buffer.bytes();
+            rows[row + OperationProfiler.ROOT] = peer;
+            rows[row + OperationProfiler.RECV_ADDRESS] = address(buffer);
         }
 
         private int next(int kind, int signature, long choice) {
             int row = at;
-            at += NativeProfiler.COLUMNS;
+            at += OperationProfiler.COLUMNS;
             if (at > rows.length) {
                 rows = Arrays.copyOf(rows, 2 * at);
             }
-            rows[row + NativeProfiler.KIND] = kind;
-            rows[row + NativeProfiler.COLLECTIVE] = Numbers.of(Signatures.collective(signature));
-            rows[row + NativeProfiler.TYPE] = Numbers.of(Signatures.type(signature));
-            rows[row + NativeProfiler.ALGORITHM] = Numbers.of(Choice.algorithm(choice));
-            rows[row + NativeProfiler.PROTOCOL] = Numbers.of(Choice.protocol(choice));
-            rows[row + NativeProfiler.CHANNELS] = Choice.channels(choice);
+            rows[row + OperationProfiler.KIND] = kind;
+            rows[row + OperationProfiler.COLLECTIVE] = Numbers.of(Signatures.collective(signature));
+            rows[row + OperationProfiler.TYPE] = Numbers.of(Signatures.type(signature));
+            rows[row + OperationProfiler.ALGORITHM] = Numbers.of(Choice.algorithm(choice));
+            rows[row + OperationProfiler.PROTOCOL] = Numbers.of(Choice.protocol(choice));
+            rows[row + OperationProfiler.CHANNELS] = Choice.channels(choice);
             return row;
         }
 

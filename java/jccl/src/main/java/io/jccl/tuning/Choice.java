@@ -83,7 +83,7 @@ public record Choice(
     }
 
     /** Returns this choice without use of shared buffers in place. */
-    Choice withoutZeroCopy() {
+    public Choice withoutZeroCopy() {
         return new Choice(algorithm, protocol, channels, chunkBytes, false, twoShot, byHosts);
     }
 

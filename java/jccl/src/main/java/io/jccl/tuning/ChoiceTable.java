@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Function;
 
@@ -35,7 +36,7 @@ public final class ChoiceTable {
     private final AtomicReferenceArray<long[]> choices = new AtomicReferenceArray<>(Collective.values().length);
 
     /** An algorithm and protocol that can execute a collective. */
-    record Candidate(Algorithm algorithm, Protocol protocol) {}
+    public record Candidate(Algorithm algorithm, Protocol protocol) {}
 
     private ChoiceTable(TimeModel model, TuningOverrides overrides) {
         this.model = model;
@@ -87,7 +88,7 @@ public final class ChoiceTable {
             for (int bucket = 0; bucket < table.length; bucket++) {
                 long bytes = smallestSize(bucket);
                 if (packed[bucket] != table[bucket]) {
-                    table[bucket] = TunedChoices.rebuild(this, collective, bytes, packed[bucket])
+                    table[bucket] = rebuild(collective, bytes, packed[bucket])
                             .orElseThrow(() -> new IllegalArgumentException(collective.label() + " bytes=" + bytes
                                     + ": no such choice with " + model.described()))
                             .pack();
@@ -98,30 +99,53 @@ public final class ChoiceTable {
         return other;
     }
 
+    /**
+     * Returns the choice that an entry of another rank's table stands for; empty if this communicator has no such
+     * choice.
+     *
+     * @param packed the entry; a returned choice has the same packed form
+     */
+    private Optional<Choice> rebuild(Collective collective, long bytes, long packed) {
+        for (Candidate candidate : candidates(collective)) {
+            if (Choice.has(packed, candidate.algorithm(), candidate.protocol())
+                    && Choice.channels(packed) >= 1
+                    && Choice.chunkBytes(packed) >= 1) {
+                Choice choice = best(
+                        collective,
+                        candidate,
+                        bytes,
+                        overrides.exactly(Choice.channels(packed), Choice.chunkBytes(packed)));
+                return Optional.of(Choice.triesZeroCopy(packed) ? choice : choice.withoutZeroCopy())
+                        .filter(found -> found.pack() == packed);
+            }
+        }
+        return Optional.empty();
+    }
+
     /** Returns the packed choice of each bucket. */
-    long[] packed(Collective collective) {
+    public long[] packed(Collective collective) {
         long[] table = choices.get(collective.ordinal());
         return table == null ? tabulate(collective) : table;
     }
 
-    List<Candidate> candidates(Collective collective) {
+    public List<Candidate> candidates(Collective collective) {
         return candidates.get(collective.ordinal());
     }
 
-    TuningOverrides overrides() {
+    public TuningOverrides overrides() {
         return overrides;
     }
 
-    double micros(Collective collective, Choice choice, long bytes) {
+    public double micros(Collective collective, Choice choice, long bytes) {
         return model.micros(collective, choice, bytes);
     }
 
-    boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
+    public boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
         return model.worthComparing(collective, algorithm, bytes);
     }
 
     /** Returns the best choice with a given algorithm and protocol. */
-    Choice best(Collective collective, Candidate candidate, long bytes, TuningOverrides bounds) {
+    public Choice best(Collective collective, Candidate candidate, long bytes, TuningOverrides bounds) {
         Choice best = null;
         double bestMicros = Double.POSITIVE_INFINITY;
         for (Choice choice : model.candidates(collective, candidate.algorithm, candidate.protocol, bytes, bounds)) {
@@ -148,7 +172,7 @@ public final class ChoiceTable {
         return List.copyOf(notes);
     }
 
-    static int bucket(long bytes) {
+    public static int bucket(long bytes) {
         if (bytes <= 0) {
             return 0;
         }
@@ -160,7 +184,7 @@ public final class ChoiceTable {
         return 1 + octave * STEPS_PER_OCTAVE + (fraction & STEPS_PER_OCTAVE - 1);
     }
 
-    static long smallestSize(int bucket) {
+    public static long smallestSize(int bucket) {
         if (bucket == 0) {
             return 0;
         }

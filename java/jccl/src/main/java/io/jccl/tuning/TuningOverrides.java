@@ -148,13 +148,13 @@ public record TuningOverrides(
      * Returns these overrides with {@code channels} channels, or the nearest number that the bounds of the settings
      * allow.
      */
-    TuningOverrides withChannels(int channels) {
+    public TuningOverrides withChannels(int channels) {
         int least = Math.max(channels, minChannels);
         return exactly(maxChannels > 0 ? Math.min(least, maxChannels) : least, chunkBytes);
     }
 
     /** Returns these overrides with exactly these numbers of channels and bytes of a step. */
-    TuningOverrides exactly(int channels, int chunk) {
+    public TuningOverrides exactly(int channels, int chunk) {
         return new TuningOverrides(algorithms, protocols, channels, channels, chunk, ll128, threads, thresholds, nvls);
     }
 

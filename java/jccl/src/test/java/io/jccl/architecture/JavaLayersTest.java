@@ -41,8 +41,11 @@ class JavaLayersTest {
     private static final String INTERNAL = "io.jccl.internal";
 
     private static final Map<String, Integer> LAYERS = Map.ofEntries(
-            Map.entry("io.jccl.runtime", 9),
-            Map.entry("io.jccl.init", 8),
+            Map.entry("io.jccl.runtime", 11),
+            Map.entry("io.jccl.init", 10),
+            Map.entry("io.jccl.tuner", 9),
+            Map.entry("io.jccl.profiler", 9),
+            Map.entry("io.jccl.parts", 8),
             Map.entry("io.jccl.planning", 7),
             Map.entry("io.jccl.transport", 6),
             Map.entry("io.jccl.tuning", 6),
@@ -91,12 +94,23 @@ class JavaLayersTest {
             .resideInAPackage("jdk.jfr..");
 
     @ArchTest
-    static final ArchRule NATIVE_METHODS_STAY_IN_THEIR_PACKAGE = methods()
+    static final ArchRule NATIVE_METHODS_STAY_IN_THEIR_PACKAGES = methods()
             .that()
             .haveModifier(NATIVE)
             .should()
             .beDeclaredInClassesThat()
-            .resideInAPackage("io.jccl.nativelib");
+            .resideInAnyPackage("io.jccl.nativelib", "io.jccl.tuner", "io.jccl.profiler");
+
+    /** Removing a part takes its folders and one line. */
+    @ArchTest
+    static final ArchRule ONE_CLASS_REFERS_TO_THE_PARTS = noClasses()
+            .that()
+            .resideOutsideOfPackages("io.jccl.tuner", "io.jccl.profiler")
+            .and()
+            .doNotHaveFullyQualifiedName("io.jccl.init.Parts")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("io.jccl.tuner", "io.jccl.profiler");
 
     /** LoggedOnce prints its warnings if the application has no SLF4J provider. */
     @ArchTest

@@ -203,7 +203,7 @@ class ProfilerPluginsTest {
     @CsvSource({"init, init returned 2 (system error)", "hangs, init has not returned in "})
     void ranksWorkWithoutAPluginThatDoesNotInitialise(String wanted, String problem) throws Exception {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_profiler_v5", wanted);
-        try (InitLog log = new InitLog()) {
+        try (InitLog log = new InitLog("io.jccl")) {
             try (LocalRanks ranks = LocalRanks.start(
                     2,
                     config(plugin)
@@ -245,7 +245,7 @@ class ProfilerPluginsTest {
 
     @Test
     void noPluginIsLoadedUnlessOneIsNamed() throws Exception {
-        try (InitLog log = new InitLog();
+        try (InitLog log = new InitLog("io.jccl");
                 LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(ProfilerPluginsTest::work);
             assertThat(log.lines()).noneSatisfy(line -> assertThat(line).contains("profiler"));

@@ -51,7 +51,7 @@ class TunerPluginsTest {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v" + version, "1 1 2 768 40000");
         List<List<String>> executed;
         List<String> changes;
-        try (InitLog log = new InitLog()) {
+        try (InitLog log = new InitLog("io.jccl")) {
             executed = executions(3, config(plugin.library().toString()).build());
             changes = log.lines().stream()
                     .filter(line -> line.contains(" changes, on host memory: "))
@@ -101,7 +101,7 @@ class TunerPluginsTest {
         PluginFolder plugin = PluginFolder.of(folder, "jccl_test_tuner_v5", wanted);
         List<String> problems;
         List<List<String>> executed;
-        try (InitLog log = new InitLog()) {
+        try (InitLog log = new InitLog("io.jccl")) {
             executed = executions(2, config(plugin.library().toString()).build());
             problems =
                     log.lines().stream().filter(line -> line.contains(problem)).toList();
@@ -118,7 +118,7 @@ class TunerPluginsTest {
         CommunicatorConfig config = config(plugin.library().toString())
                 .initTimeout(Duration.ofSeconds(4L * LocalRanks.SLOWNESS))
                 .build();
-        try (InitLog log = new InitLog()) {
+        try (InitLog log = new InitLog("io.jccl")) {
             assertThat(executions(2, config)).isEqualTo(withoutPlugin(2));
             assertThat(log.lines()).anySatisfy(line -> assertThat(line)
                     .contains(": init has not returned in ")
@@ -128,14 +128,14 @@ class TunerPluginsTest {
 
     @Test
     void missingPluginIsReportedAndSettingNoneLooksForNone() throws Exception {
-        try (InitLog log = new InitLog()) {
+        try (InitLog log = new InitLog("io.jccl")) {
             executions(2, config("no-such").build());
             assertThat(log.lines()).anySatisfy(line -> assertThat(line)
                     .startsWith("JCCL_TUNER_PLUGIN=no-such: cannot be loaded: ")
                     .contains("libnccl-tuner-no-such.so")
                     .endsWith("; none is used"));
         }
-        try (InitLog log = new InitLog()) {
+        try (InitLog log = new InitLog("io.jccl")) {
             executions(2, config("NONE").build());
             assertThat(log.lines()).noneSatisfy(line -> assertThat(line).contains("tuner"));
         }
@@ -152,7 +152,7 @@ class TunerPluginsTest {
                 .allSatisfy(line -> assertThat(line).endsWith(" ring/ll/2")));
         assertThat(executions(2, config.setting("JCCL_TUNER_PLUGIN", "none").build()))
                 .isEqualTo(withoutPlugin(2));
-        try (InitLog log = new InitLog()) {
+        try (InitLog log = new InitLog("io.jccl")) {
             assertThat(executions(
                                     2,
                                     config.setting("JCCL_TUNER_PLUGIN", "no-such")

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class ChoiceTableTest {
+public class ChoiceTableTest {
 
     private static final CommunicatorShape.SlotBytes SLOTS =
             new CommunicatorShape.SlotBytes(32 << 10, 122_880, 128 << 10);
@@ -29,7 +29,7 @@ class ChoiceTableTest {
      * Returns stored costs, so that tests do not depend on JCCL's built-in costs, which change when they are measured
      * again.
      */
-    static HostCosts fixedCosts() {
+    public static HostCosts fixedCosts() {
         try (Reader in = new InputStreamReader(
                 ChoiceTableTest.class.getResourceAsStream("fixed-costs.properties"), StandardCharsets.UTF_8)) {
             return HostCosts.read(in, "fixed-costs.properties");

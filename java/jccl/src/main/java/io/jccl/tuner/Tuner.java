@@ -1,4 +1,4 @@
-package io.jccl.tuning;
+package io.jccl.tuner;
 
 import io.jccl.Algorithm;
 import io.jccl.Collective;
@@ -9,7 +9,7 @@ import io.jccl.Protocol;
  * A tuner plug-in: it is asked after the cost model, and may change the predicted costs. Functions, algorithms and
  * protocols have NCCL's numbers; a collective or algorithm without such a number is left out.
  */
-public interface Tuner {
+interface Tuner {
 
     /** Number of rows of a cost table: NCCL's algorithms. */
     int ALGORITHMS = 7;

@@ -1,4 +1,4 @@
-package io.jccl.tuning;
+package io.jccl.tuner;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,6 +8,14 @@ import io.jccl.Collective;
 import io.jccl.JcclException;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
+import io.jccl.tuning.Choice;
+import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.ChoiceTableTest;
+import io.jccl.tuning.CommunicatorShape;
+import io.jccl.tuning.CostModel;
+import io.jccl.tuning.DeviceModel;
+import io.jccl.tuning.GpuShape;
+import io.jccl.tuning.TuningOverrides;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;

@@ -1,9 +1,11 @@
-package io.jccl.init;
+package io.jccl.profiler;
 
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.config.PluginSettings;
-import io.jccl.nativelib.NativeProfiler;
+import io.jccl.parts.BoundedCall;
+import io.jccl.parts.InitContext;
+import io.jccl.parts.NamedPlugin;
 import io.jccl.topology.NetPlugin;
 import java.nio.ByteBuffer;
 import java.util.Optional;

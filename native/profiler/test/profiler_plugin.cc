@@ -19,7 +19,7 @@
 #include <sstream>
 #include <string>
 
-#include "plugin/profiler_abi.h"
+#include "profiler/profiler_abi.h"
 
 namespace jccl::plugin {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "plugin/profiler_abi.h"
+#include "profiler/profiler_abi.h"
 
 namespace jccl::plugin {
 

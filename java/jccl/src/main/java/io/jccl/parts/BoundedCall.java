@@ -1,4 +1,4 @@
-package io.jccl.init;
+package io.jccl.parts;
 
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
@@ -17,7 +17,7 @@ import java.util.concurrent.TimeoutException;
  * Calls code of plug-ins, which may never return, on a separate thread. Does not wait for a call that takes too long:
  * its thread continues alone.
  */
-final class BoundedCall {
+public final class BoundedCall {
 
     /** Maximum time of a call: generous, because these calls only compute. */
     private static final Duration LIMIT = Duration.ofSeconds(10);
@@ -31,7 +31,7 @@ final class BoundedCall {
      * @param what names the call in messages
      * @throws JcclException if the call throws, or has not returned in time
      */
-    static <T> T call(InitContext context, String what, Callable<T> body) {
+    public static <T> T call(InitContext context, String what, Callable<T> body) {
         Duration half = context.left().dividedBy(2);
         Duration limit = half.compareTo(LIMIT) < 0 ? half : LIMIT;
         FutureTask<T> task = new FutureTask<>(body);
@@ -57,7 +57,7 @@ final class BoundedCall {
      * Returns true if the call failed because it did not return in time. Its thread may then still use the call's
      * arguments.
      */
-    static boolean isStillInside(JcclException failure) {
+    public static boolean isStillInside(JcclException failure) {
         return failure.getCause() instanceof TimeoutException;
     }
 }

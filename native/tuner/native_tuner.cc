@@ -1,8 +1,8 @@
-// Natives of io.jccl.nativelib.NativeTuner.
-#include "io_jccl_nativelib_NativeTuner.h"
+// Natives of io.jccl.tuner.NativeTuner.
+#include "io_jccl_tuner_NativeTuner.h"
 #include "jni/jni_support.h"
 #include "plugin/plugin_file.h"
-#include "plugin/tuner_library.h"
+#include "tuner/tuner_library.h"
 
 namespace {
 
@@ -16,8 +16,8 @@ TunerPlugin& tunerOf(jlong handle) { return **reinterpret_cast<std::shared_ptr<T
 
 }  // namespace
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeTuner_openPlugin(JNIEnv* env, jclass, jstring name,
-                                                                      jboolean ofNetwork) {
+JNIEXPORT jlong JNICALL Java_io_jccl_tuner_NativeTuner_openPlugin(JNIEnv* env, jclass, jstring name,
+                                                                  jboolean ofNetwork) {
   return guarded<jlong>(0, [&]() -> jlong {
     std::string text;
     if (!copyString(env, name, text)) return 0;
@@ -28,15 +28,15 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeTuner_openPlugin(JNIEnv* en
   });
 }
 
-JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeTuner_description(JNIEnv* env, jclass, jlong handle) {
+JNIEXPORT jstring JNICALL Java_io_jccl_tuner_NativeTuner_description(JNIEnv* env, jclass, jlong handle) {
   return guarded<jstring>(nullptr, [&] {
     const TunerPlugin& tuner = tunerOf(handle);
     return newString(env, plugin::describePlugin("tuner", tuner.name(), tuner.file(), tuner.version()));
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeTuner_init(JNIEnv*, jclass, jlong handle, jlong id, jint ranks,
-                                                               jint hosts, jint minLocalRanks, jint maxLocalRanks) {
+JNIEXPORT jint JNICALL Java_io_jccl_tuner_NativeTuner_init(JNIEnv*, jclass, jlong handle, jlong id, jint ranks,
+                                                           jint hosts, jint minLocalRanks, jint maxLocalRanks) {
   return guardedCode([&]() -> jint {
     plugin::TunerCommunicator communicator;
     communicator.id = static_cast<uint64_t>(id);
@@ -48,8 +48,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeTuner_init(JNIEnv*, jclass, 
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeTuner_ask(JNIEnv* env, jclass, jlong handle, jint function,
-                                                              jlong bytes, jfloatArray costs, jintArray channels) {
+JNIEXPORT jint JNICALL Java_io_jccl_tuner_NativeTuner_ask(JNIEnv* env, jclass, jlong handle, jint function, jlong bytes,
+                                                          jfloatArray costs, jintArray channels) {
   return guardedCode([&]() -> jint {
     // The plug-in learns of only half of this table. The rest protects memory from a newer plug-in that writes more
     // rows.
@@ -68,9 +68,9 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeTuner_ask(JNIEnv* env, jclas
   });
 }
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeTuner_askChunk(JNIEnv*, jclass, jlong handle, jint function,
-                                                                    jlong bytes, jint algorithm, jint protocol,
-                                                                    jint channels, jlong chunkBytes) {
+JNIEXPORT jlong JNICALL Java_io_jccl_tuner_NativeTuner_askChunk(JNIEnv*, jclass, jlong handle, jint function,
+                                                                jlong bytes, jint algorithm, jint protocol,
+                                                                jint channels, jlong chunkBytes) {
   return guarded<jlong>(-1, [&]() -> jlong {
     auto chunk = static_cast<size_t>(chunkBytes);
     const Status asked =
@@ -79,7 +79,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeTuner_askChunk(JNIEnv*, jcl
   });
 }
 
-JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeTuner_close(JNIEnv*, jclass, jlong handle) {
+JNIEXPORT void JNICALL Java_io_jccl_tuner_NativeTuner_close(JNIEnv*, jclass, jlong handle) {
   guarded<int>(0, [&] {
     const std::unique_ptr<std::shared_ptr<TunerPlugin>> tuner(reinterpret_cast<std::shared_ptr<TunerPlugin>*>(handle));
     (*tuner)->finalize();
@@ -87,6 +87,6 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeTuner_close(JNIEnv*, jclass,
   });
 }
 
-JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeTuner_lastError(JNIEnv* env, jclass) {
+JNIEXPORT jstring JNICALL Java_io_jccl_tuner_NativeTuner_lastError(JNIEnv* env, jclass) {
   return guarded<jstring>(nullptr, [&] { return newString(env, reasonOr(lastFailure.text())); });
 }

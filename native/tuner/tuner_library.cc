@@ -1,4 +1,4 @@
-#include "plugin/tuner_library.h"
+#include "tuner/tuner_library.h"
 
 #include <algorithm>
 

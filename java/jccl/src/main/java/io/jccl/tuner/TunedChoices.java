@@ -1,14 +1,16 @@
-package io.jccl.tuning;
+package io.jccl.tuner;
 
 import io.jccl.Collective;
 import io.jccl.JcclException;
+import io.jccl.tuning.Choice;
+import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.ChoiceTable.Candidate;
+import io.jccl.tuning.TuningOverrides;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * Applies a {@link Tuner} to a table. The tuner is asked about the smallest size of each bucket of the table. The
@@ -18,7 +20,7 @@ import java.util.Optional;
  * all entries. An entry with cost 0 always wins. If an entry wins whose cost the tuner has set, the operation does not
  * try zero copy, because that would be the direct algorithm.
  */
-public final class TunedChoices {
+final class TunedChoices {
 
     private static final int ENTRIES = Tuner.ALGORITHMS * Tuner.PROTOCOLS;
     private static final int MAX_CHANNELS = 64;
@@ -35,7 +37,7 @@ public final class TunedChoices {
     }
 
     /** Asks the tuner about all collectives and sizes. */
-    public static TunedChoices ask(ChoiceTable table, Tuner tuner) {
+    static TunedChoices ask(ChoiceTable table, Tuner tuner) {
         TunedChoices choices = new TunedChoices(table);
         for (Collective collective : Collective.values()) {
             if (Tuner.function(collective) >= 0) {
@@ -49,17 +51,17 @@ public final class TunedChoices {
      * Returns the packed choices of all buckets for each collective of which at least one choice differs from the
      * table's.
      */
-    public Map<Collective, long[]> changed() {
+    Map<Collective, long[]> changed() {
         return changed;
     }
 
     /** Returns a line for each collective with changed choices. */
-    public List<String> changes() {
+    List<String> changes() {
         return List.copyOf(changes);
     }
 
     /** Returns a line for each collective with refused answers. */
-    public List<String> problems() {
+    List<String> problems() {
         return List.copyOf(problems);
     }
 
@@ -234,28 +236,5 @@ public final class TunedChoices {
     private static int entry(Candidate candidate) {
         int row = Tuner.row(candidate.algorithm());
         return row < 0 ? -1 : row * Tuner.PROTOCOLS + Tuner.column(candidate.protocol());
-    }
-
-    /**
-     * Returns the choice that an entry of another rank's table stands for; empty if this communicator has no such
-     * choice.
-     *
-     * @param packed the entry; a returned choice has the same packed form
-     */
-    static Optional<Choice> rebuild(ChoiceTable table, Collective collective, long bytes, long packed) {
-        for (Candidate candidate : table.candidates(collective)) {
-            if (Choice.has(packed, candidate.algorithm(), candidate.protocol())
-                    && Choice.channels(packed) >= 1
-                    && Choice.chunkBytes(packed) >= 1) {
-                Choice choice = table.best(
-                        collective,
-                        candidate,
-                        bytes,
-                        table.overrides().exactly(Choice.channels(packed), Choice.chunkBytes(packed)));
-                return Optional.of(Choice.triesZeroCopy(packed) ? choice : choice.withoutZeroCopy())
-                        .filter(found -> found.pack() == packed);
-            }
-        }
-        return Optional.empty();
     }
 }

@@ -1,4 +1,4 @@
-package io.jccl.init;
+package io.jccl.parts;
 
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
@@ -13,36 +13,36 @@ import java.util.List;
  * @param membership this rank's membership in the group: the out-of-band channel and the control connection
  * @param deadline the {@link System#nanoTime} at which initialisation must have ended
  */
-record InitContext(Settings settings, Bootstrap membership, long deadline) {
+public record InitContext(Settings settings, Bootstrap membership, long deadline) {
 
     /** Returns a context whose time for initialisation begins now. */
-    static InitContext of(Settings settings, Bootstrap membership) {
+    public static InitContext of(Settings settings, Bootstrap membership) {
         long deadline =
                 System.nanoTime() + settings.get(TimeSettings.INIT_TIMEOUT).toNanos();
         return new InitContext(settings, membership, deadline);
     }
 
-    int rank() {
+    public int rank() {
         return membership.rank();
     }
 
-    int size() {
+    public int size() {
         return membership.size();
     }
 
     /** Returns the time that is left for initialisation, at least 1 ms. */
-    Duration left() {
+    public Duration left() {
         long nanos = deadline - System.nanoTime();
         return Duration.ofNanos(Math.max(1_000_000, nanos));
     }
 
     /** Sends {@code mine} to all ranks and returns what each rank sent, by rank. All ranks call this together. */
-    List<byte[]> allGather(byte[] mine) {
+    public List<byte[]> allGather(byte[] mine) {
         return membership.outOfBand().allGather(mine, left());
     }
 
     /** Waits until all ranks have called this. */
-    void barrier() {
+    public void barrier() {
         membership.outOfBand().barrier(left());
     }
 }

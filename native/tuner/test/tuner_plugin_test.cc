@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "plugin/tuner_library.h"
 #include "test/plugin_folder.h"
+#include "tuner/tuner_library.h"
 
 namespace jccl::tuner_plugin_test {
 namespace {

@@ -26,7 +26,7 @@
 #include <sstream>
 #include <string>
 
-#include "plugin/tuner_abi.h"
+#include "tuner/tuner_abi.h"
 
 namespace jccl::plugin {
 namespace {

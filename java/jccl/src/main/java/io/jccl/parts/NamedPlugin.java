@@ -1,4 +1,4 @@
-package io.jccl.init;
+package io.jccl.parts;
 
 import io.jccl.JcclException;
 import io.jccl.config.PluginSettings;
@@ -13,14 +13,14 @@ import org.slf4j.LoggerFactory;
  * Finds a plug-in in the same places as NCCL: first in the library that a setting names, then in the library of the
  * network plug-in.
  */
-final class NamedPlugin {
+public final class NamedPlugin {
 
     private static final Logger LOG = LoggerFactory.getLogger(NamedPlugin.class);
 
     private NamedPlugin() {}
 
     /** Opens a plug-in. */
-    interface Opener<T> {
+    public interface Opener<T> {
         /**
          * Opens the plug-in.
          *
@@ -38,7 +38,7 @@ final class NamedPlugin {
      * @param network the network plug-in in use
      * @return empty if the setting wants none, or none can be opened
      */
-    static <T> Optional<T> find(
+    public static <T> Optional<T> find(
             Settings settings, Setting<String> setting, Optional<NetPlugin> network, Opener<T> opener) {
         Optional<String> named = PluginSettings.named(settings, setting);
         if (named.isEmpty()) {

@@ -1,4 +1,4 @@
-#include "plugin/profiler_library.h"
+#include "profiler/profiler_library.h"
 
 #include <atomic>
 #include <map>

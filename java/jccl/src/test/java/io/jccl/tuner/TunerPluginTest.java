@@ -1,4 +1,4 @@
-package io.jccl.init;
+package io.jccl.tuner;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "plugin/profiler_library.h"
+#include "profiler/profiler_library.h"
 #include "test/plugin_folder.h"
 
 namespace jccl::profiler_plugin_test {

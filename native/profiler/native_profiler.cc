@@ -1,14 +1,15 @@
-// Natives of io.jccl.nativelib.NativeProfiler.
+// Natives of io.jccl.profiler.NativeProfiler.
 #include <array>
 
 #include "engine/operation.h"
-#include "io_jccl_nativelib_NativeProfiler.h"
+#include "io_jccl_parts_OperationProfiler.h"
+#include "io_jccl_profiler_NativeProfiler.h"
 #include "jni/java_constants.h"
 #include "jni/jni_support.h"
 #include "plugin/plugin_file.h"
-#include "plugin/profiler_library.h"
+#include "profiler/profiler_library.h"
 
-#define JAVA(name) io_jccl_nativelib_NativeProfiler_##name
+#define JAVA(name) io_jccl_parts_OperationProfiler_##name
 
 namespace {
 
@@ -106,8 +107,8 @@ ProfiledOperation read(const int64_t* row) {
 
 }  // namespace
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeProfiler_openPlugin(JNIEnv* env, jclass, jstring name,
-                                                                         jboolean ofNetwork) {
+JNIEXPORT jlong JNICALL Java_io_jccl_profiler_NativeProfiler_openPlugin(JNIEnv* env, jclass, jstring name,
+                                                                        jboolean ofNetwork) {
   return guarded<jlong>(0, [&]() -> jlong {
     std::string text;
     if (!copyString(env, name, text)) return 0;
@@ -118,15 +119,15 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeProfiler_openPlugin(JNIEnv*
   });
 }
 
-JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeProfiler_description(JNIEnv* env, jclass, jlong handle) {
+JNIEXPORT jstring JNICALL Java_io_jccl_profiler_NativeProfiler_description(JNIEnv* env, jclass, jlong handle) {
   return guarded<jstring>(nullptr, [&] {
     const ProfilerPlugin& profiler = profilerOf(handle);
     return newString(env, plugin::describePlugin("profiler", profiler.name(), profiler.file(), profiler.version()));
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeProfiler_init(JNIEnv* env, jclass, jlong handle, jlong id,
-                                                                  jstring name, jint hosts, jint ranks, jint rank) {
+JNIEXPORT jint JNICALL Java_io_jccl_profiler_NativeProfiler_init(JNIEnv* env, jclass, jlong handle, jlong id,
+                                                                 jstring name, jint hosts, jint ranks, jint rank) {
   return guardedCode([&]() -> jint {
     plugin::ProfilerCommunicator communicator;
     if (!copyString(env, name, communicator.name)) return static_cast<jint>(Code::Invalid);
@@ -138,8 +139,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeProfiler_init(JNIEnv* env, j
   });
 }
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeProfiler_start(JNIEnv* env, jclass, jlong handle,
-                                                                    jlongArray rows) {
+JNIEXPORT jlong JNICALL Java_io_jccl_profiler_NativeProfiler_start(JNIEnv* env, jclass, jlong handle, jlongArray rows) {
   return guarded<jlong>(0, [&]() -> jlong {
     if (profilerOf(handle).mask() == 0) return 0;
     std::vector<int64_t> numbers;
@@ -151,14 +151,14 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeProfiler_start(JNIEnv* env,
   });
 }
 
-JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeProfiler_stop(JNIEnv*, jclass, jlong handle, jlong events) {
+JNIEXPORT void JNICALL Java_io_jccl_profiler_NativeProfiler_stop(JNIEnv*, jclass, jlong handle, jlong events) {
   guarded<int>(0, [&] {
     profilerOf(handle).stop(reinterpret_cast<ProfilerPlugin::Events*>(events));
     return 0;
   });
 }
 
-JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeProfiler_close(JNIEnv*, jclass, jlong handle) {
+JNIEXPORT void JNICALL Java_io_jccl_profiler_NativeProfiler_close(JNIEnv*, jclass, jlong handle) {
   guarded<int>(0, [&] {
     const std::unique_ptr<std::shared_ptr<ProfilerPlugin>> profiler(
         reinterpret_cast<std::shared_ptr<ProfilerPlugin>*>(handle));
@@ -167,6 +167,6 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeProfiler_close(JNIEnv*, jcla
   });
 }
 
-JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeProfiler_lastError(JNIEnv* env, jclass) {
+JNIEXPORT jstring JNICALL Java_io_jccl_profiler_NativeProfiler_lastError(JNIEnv* env, jclass) {
   return guarded<jstring>(nullptr, [&] { return newString(env, reasonOr(lastFailure.text())); });
 }

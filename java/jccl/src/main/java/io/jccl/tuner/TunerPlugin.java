@@ -1,4 +1,4 @@
-package io.jccl.init;
+package io.jccl.tuner;
 
 import io.jccl.BootstrapException;
 import io.jccl.Collective;
@@ -6,13 +6,14 @@ import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.config.PluginSettings;
 import io.jccl.internal.Causes;
-import io.jccl.nativelib.NativeTuner;
+import io.jccl.parts.BoundedCall;
+import io.jccl.parts.ChoiceTuner;
+import io.jccl.parts.InitContext;
+import io.jccl.parts.NamedPlugin;
 import io.jccl.planning.Plan;
 import io.jccl.planning.PlannedHost;
 import io.jccl.topology.NetPlugin;
 import io.jccl.tuning.ChoiceTable;
-import io.jccl.tuning.TunedChoices;
-import io.jccl.tuning.Tuner;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;
@@ -29,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * receive the changes. So all ranks make the same choices, whatever the plug-in would answer on other ranks, and no
  * operation waits for the plug-in.
  */
-final class TunerPlugin implements AutoCloseable {
+final class TunerPlugin implements ChoiceTuner {
 
     private static final Logger LOG = LoggerFactory.getLogger(TunerPlugin.class);
     private static final byte[] NOTHING = {};
@@ -57,13 +58,13 @@ final class TunerPlugin implements AutoCloseable {
         return new TunerPlugin(context, communicator, found.orElse(null));
     }
 
-    /** Returns true if this rank has a tuner plug-in. */
-    boolean isOpen() {
+    @Override
+    public boolean isOpen() {
         return plugin != null;
     }
 
-    /** Initialises the plug-in for the communicator of a plan. */
-    void begin(Plan plan) {
+    @Override
+    public void begin(Plan plan) {
         if (plugin == null) {
             return;
         }
@@ -83,13 +84,8 @@ final class TunerPlugin implements AutoCloseable {
         });
     }
 
-    /**
-     * Returns a table with the plug-in's changes. All ranks call this together if rank 0
-     * {@linkplain PeerInfo#tuner has a tuner}.
-     *
-     * @param memory the memory for whose operations the table is, for logs
-     */
-    ChoiceTable tune(String memory, ChoiceTable table) {
+    @Override
+    public ChoiceTable tune(String memory, ChoiceTable table) {
         byte[] mine = plugin == null ? NOTHING : ask(memory, table);
         byte[] changes = context.allGather(mine).get(0);
         try {
@@ -104,7 +100,7 @@ final class TunerPlugin implements AutoCloseable {
 
     private byte[] ask(String memory, ChoiceTable table) {
         NativeTuner tuner = plugin;
-        Optional<TunedChoices> asked = attempt("its answers", () -> TunedChoices.ask(table, new Adapter(tuner)));
+        Optional<TunedChoices> asked = attempt("its answers", () -> TunedChoices.ask(table, tuner));
         if (asked.isEmpty()) {
             return NOTHING;
         }
@@ -137,7 +133,6 @@ final class TunerPlugin implements AutoCloseable {
         }
     }
 
-    /** Closes the plug-in; a second call does nothing. */
     @Override
     public void close() {
         NativeTuner tuner = plugin;
@@ -151,19 +146,6 @@ final class TunerPlugin implements AutoCloseable {
             } catch (JcclException e) { // also thrown after an interrupt, which the next step notices
                 LOG.warn("communicator={} {}", communicator, e.getMessage());
             }
-        }
-    }
-
-    private record Adapter(NativeTuner tuner) implements Tuner {
-
-        @Override
-        public int ask(int function, long bytes, float[] costs) {
-            return tuner.ask(function, bytes, costs);
-        }
-
-        @Override
-        public long askChunk(int function, long bytes, int algorithm, int protocol, int channels, long chunkBytes) {
-            return tuner.askChunk(function, bytes, algorithm, protocol, channels, chunkBytes);
         }
     }
 

@@ -1,12 +1,14 @@
-package io.jccl.nativelib;
+package io.jccl.tuner;
 
 import io.jccl.JcclException;
+import io.jccl.nativelib.LogThread;
+import io.jccl.nativelib.NativeLoader;
 
 /**
  * A tuner plug-in with NCCL's interface, opened at run time for one communicator. Only one thread at a time may call
  * it. Numbers of functions, algorithms and protocols are NCCL's.
  */
-public final class NativeTuner implements AutoCloseable {
+final class NativeTuner implements Tuner, AutoCloseable {
 
     private final long handle;
     private final String description;
@@ -26,7 +28,7 @@ public final class NativeTuner implements AutoCloseable {
      * @param ofNetwork true if the name is that of a network plug-in, whose library may contain a tuner, too
      * @throws JcclException if the plug-in cannot be opened; the message has the reason
      */
-    public static NativeTuner open(String name, boolean ofNetwork) {
+    static NativeTuner open(String name, boolean ofNetwork) {
         NativeLoader.load();
         LogThread.Use logs = LogThread.use();
         long handle = openPlugin(name, ofNetwork);
@@ -39,7 +41,7 @@ public final class NativeTuner implements AutoCloseable {
     }
 
     /** Returns the plug-in's name, file and version, for the log. */
-    public String description() {
+    String description() {
         return description;
     }
 
@@ -49,30 +51,18 @@ public final class NativeTuner implements AutoCloseable {
      * @param id id of the communicator, the same on all ranks
      * @throws JcclException if the plug-in refuses
      */
-    public void init(long id, int ranks, int hosts, int minLocalRanks, int maxLocalRanks) {
+    void init(long id, int ranks, int hosts, int minLocalRanks, int maxLocalRanks) {
         check(init(handle, id, ranks, hosts, minLocalRanks, maxLocalRanks));
     }
 
-    /**
-     * Lets the plug-in change the costs of an operation.
-     *
-     * @param costs microseconds by algorithm and protocol, -1 for a pair that cannot be executed; the plug-in changes
-     *     them
-     * @return the number of channels that the plug-in chooses; 0 if it chooses none
-     * @throws JcclException if the plug-in fails
-     */
+    @Override
     public int ask(int function, long bytes, float[] costs) {
         int[] channels = {0};
         check(ask(handle, function, bytes, costs, channels));
         return channels[0];
     }
 
-    /**
-     * Lets the plug-in change the bytes of a step.
-     *
-     * @return the bytes that the plug-in chooses, or {@code chunkBytes}
-     * @throws JcclException if the plug-in fails
-     */
+    @Override
     public long askChunk(int function, long bytes, int algorithm, int protocol, int channels, long chunkBytes) {
         long chunk = askChunk(handle, function, bytes, algorithm, protocol, channels, chunkBytes);
         check(chunk < 0 ? -1 : 0);

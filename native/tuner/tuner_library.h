@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "plugin/tuner_abi.h"
+#include "tuner/tuner_abi.h"
 
 namespace jccl::plugin {
 

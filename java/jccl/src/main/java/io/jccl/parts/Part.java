@@ -1,0 +1,35 @@
+package io.jccl.parts;
+
+import io.jccl.topology.NetPlugin;
+import java.util.Optional;
+
+/**
+ * A part of JCCL that can be left out. It has folders of its own in Java and in native code; {@code io.jccl.init.Parts}
+ * lists all parts.
+ */
+public interface Part {
+
+    /**
+     * Returns what changes the choices of a communicator. All ranks call this together.
+     *
+     * @param communicator the communicator's name
+     * @param network the network plug-in of this rank
+     * @return empty if this part changes no choices
+     */
+    default Optional<ChoiceTuner> tuner(InitContext context, String communicator, Optional<NetPlugin> network) {
+        return Optional.empty();
+    }
+
+    /**
+     * Returns what receives this rank's operations.
+     *
+     * @param communicator the communicator's name
+     * @param hosts the number of its hosts
+     * @param network the network plug-in of this rank
+     * @return empty if this part receives none
+     */
+    default Optional<OperationProfiler> profiler(
+            InitContext context, String communicator, int hosts, Optional<NetPlugin> network) {
+        return Optional.empty();
+    }
+}
