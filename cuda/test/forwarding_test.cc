@@ -110,11 +110,11 @@ TEST(Forwarding, DataGoesThroughTheHostIfTheNetworkDoesNotReachTheGpu) {
 
 TEST(Forwarding, AForwarderKnowsIfRanksStillSendThroughIt) {
   StagedRanks ranks(4, deviceFaultsOf(1), Slots::OnDevice, 2);
-  EXPECT_EQ(ranks.host(0).senders(), Communicator::Senders::Here);
-  EXPECT_EQ(ranks.host(1).senders(), Communicator::Senders::None);
+  EXPECT_EQ(ranks.host(0).senders(), Senders::Here);
+  EXPECT_EQ(ranks.host(1).senders(), Senders::None);
   ranks.close(1);
-  EXPECT_EQ(ranks.host(0).senders(), Communicator::Senders::None);
-  EXPECT_EQ(ranks.host(2).senders(), Communicator::Senders::Here);
+  EXPECT_EQ(ranks.host(0).senders(), Senders::None);
+  EXPECT_EQ(ranks.host(2).senders(), Senders::Here);
 }
 
 TEST(Forwarding, SendsThroughARankThatHasEndedFailAndNameIt) {

@@ -203,19 +203,19 @@ class StagedRanks {
 
   void connectCollNet() {
     std::vector<std::vector<uint8_t>> offers(devices_.size());
-    for (int rank = 0; rank < size(); ++rank) expectOk(communicators_[rank]->offerCollNet(collNet_, &offers[rank]));
+    for (int rank = 0; rank < size(); ++rank) expectOk(communicators_[rank]->collNet().offer(collNet_, &offers[rank]));
     CollNetOffer common;
     expectOk(CollNetOffer::common(offers, &common));
     for (int group = 0; group < kChannels; ++group) {
       std::vector<std::vector<uint8_t>> handles(static_cast<size_t>(hosts()));
       for (int host = 0; host < hosts(); ++host) {
-        expectOk(communicators_[chained(host, group, 0)]->listenCollNet(group, &handles[host]));
+        expectOk(communicators_[chained(host, group, 0)]->collNet().listen(group, &handles[host]));
       }
       std::vector<std::thread> threads;
       for (int host = 0; host < hosts(); ++host) {
         threads.emplace_back([&, host] {
           Communicator& leader = *communicators_[chained(host, group, 0)];
-          expectOk(leader.connectCollNet(group, handles, host, kLimitNanos));
+          expectOk(leader.collNet().connect(group, handles, host, kLimitNanos));
         });
       }
       for (std::thread& thread : threads) thread.join();

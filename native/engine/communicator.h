@@ -1,27 +1,27 @@
-// A rank's communicator on the host: the engine (Engine) with everything that the engine needs in this process: the
-// segment, views of peers' memory, and the network.
+// A rank's communicator on the host: the engine (Engine) with everything that the engine needs in this process, each
+// owned by a class of its own: shared memory, networks and their slots, forwarding, CollNet, staging.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
-#include "base/mapped_memory.h"
 #include "base/status.h"
-#include "engine/coll_net_staging.h"
+#include "engine/coll_net_member.h"
+#include "engine/connect_info.h"
 #include "engine/engine.h"
 #include "engine/forwarding.h"
+#include "engine/forwarding_offer.h"
+#include "engine/last_error.h"
+#include "engine/network_in_use.h"
+#include "engine/network_slots.h"
 #include "engine/networks.h"
-#include "engine/zero_copy.h"
+#include "engine/shared_memory.h"
+#include "engine/staging.h"
 #include "primitives/control_words.h"
-#include "transport/coll_net.h"
-#include "transport/net_transport.h"
-#include "transport/shm_registry.h"
-#include "transport/shm_views.h"
 
 namespace jccl {
 
@@ -41,18 +41,11 @@ struct CommunicatorConfig {
 };
 
 // Threads: as for Engine. One thread at a time may call connectInfo, connect and probe.
-class Communicator final : private BufferResolver {
+class Communicator final {
  public:
   static Status create(const CommunicatorConfig& config, std::unique_ptr<Communicator>& communicator);
-  ~Communicator() override;
 
-  // Returns the information that peers need to connect. Listens on the addresses, if any are given.
-  //
-  //     0        4          8                   56           64             72            76       80           84
-  //     +--------+----------+-------------------+------------+--------------+-------------+--------+------------+------
-  //     | magic  | version  | shm process (48)  | segment id | forwarded id | sockets len | ib len | plugin len | infos
-  //     |        |          |                   |            | 0: none      |             |        |            |
-  //     +--------+----------+-------------------+------------+--------------+-------------+--------+------------+------
+  // Returns the information that peers need to connect (ConnectInfo). Listens on the addresses, if any are given.
   Status connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info);
   // Connects to a peer. A communicator uses the same network for all peers that it reaches over a network.
   Status connect(int peer, TransportKind transport, std::span<const uint8_t> info);
@@ -60,22 +53,9 @@ class Communicator final : private BufferResolver {
   Status probe(TransportKind transport, std::span<const uint8_t> info) const;
   // Sets the network devices that connections use. Must follow connect.
   Status setPaths(const std::vector<NetPath>& paths);
-  // The following methods set up CollNet, a network that reduces, through a plug-in. First every rank calls
-  // offerCollNet, whose error says why this rank cannot use CollNet. If all ranks offer it, the leaders of each group
-  // call listenCollNet and connectCollNet. Then all ranks call useCollNet, after setHosts; or dropCollNet if any rank
-  // failed. `plugin`: see openCollNetPlugin.
-  Status offerCollNet(const std::string& plugin, std::vector<uint8_t>* offer);
-  Status listenCollNet(int group, std::vector<uint8_t>* handle);
-  Status connectCollNet(int group, const std::vector<std::vector<uint8_t>>& handles, int member, int64_t timeoutNanos);
-  // `leaders`: the leading ranks, by group and host. `common`: the abilities that all offers contain.
-  Status useCollNet(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common);
-  void dropCollNet();
-  // Called instead of useCollNet if kernels of a GPU use CollNet. Must precede startStaging. Sets `ends` by group:
-  // channel i uses ends[i]. The pointers in ends[i] are null if another rank leads this host in group i. `ranksOfHost`:
-  // see CollNetLink.
+  CollNetMember& collNet() { return collNet_; }
+  // See CollNetMember. Must precede startStaging.
   Status stageCollNet(int groups, const CollNetOffer& common, int ranksOfHost, std::vector<StagedEnds>& ends);
-  // Returns the `common` of stageCollNet, which exists as long as this object.
-  const CollNetOffer& stagedCollNet() const { return stagedOffer_; }
 
   // Checks that all connections of rings and trees exist, and makes those over InfiniBand or a plug-in now, so that a
   // failure shows during initialisation. Closes the networks that are not used.
@@ -84,20 +64,16 @@ class Communicator final : private BufferResolver {
   // Puts SIMPLE slots of network connections into memory of a GPU, which must outlive this object. Must precede
   // connect. If the network cannot reach that memory, the slots stay in memory of the host, and a warning is logged.
   Status useDeviceSlots(DeviceSlots slots);
-  // Makes this rank a forwarder (PXN) of other ranks of this host. Must precede connectInfo. The order of `connections`
-  // numbers them; `slots` contains their SIMPLE slots in this order, in memory of this rank's GPU, and must outlive
-  // this object. If the network cannot reach `slots`, nothing is offered, and a warning is logged.
+  // Makes this rank a forwarder (PXN) of other ranks of this host; see ForwardingOffer. Must precede connectInfo.
   Status forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections);
   // Takes connections through a forwarder, whose connect information is `info`. Must precede connect. `connections`:
   // number of connections that all ranks together have requested from the forwarder. `slots`: the address at which this
   // rank's GPU accesses the forwarder's slots. If the connections cannot be taken, a warning says why.
   void sendThrough(int forwarder, std::span<const uint8_t> info, size_t connections, uint8_t* slots,
                    const std::vector<ForwardedSends::Request>& requests);
-  // Which ranks still send through this rank's GPU: none (None), only threads of this process (Here), or also other
-  // processes (Elsewhere).
-  enum class Senders : uint8_t { None, Here, Elsewhere };
+  // Returns which ranks still send through this rank's GPU; none after a failure.
   Senders senders() const;
-  uint64_t forwardedBytes() const;
+  uint64_t forwardedBytes() const { return forwarding_.forwardedBytes(); }
   // Returns the connections with a peer, by channel, for kernels of a GPU (engine/staging.h). Must follow prepare.
   Status stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends);
   // Returns an object that keeps the memory of all connections mapped while it exists. Must follow connect.
@@ -112,68 +88,53 @@ class Communicator final : private BufferResolver {
   uint64_t keepMemory(void* address, size_t bytes);
   void dropMemory(uint64_t number);
 
-  // Returns the network in use: Net (sockets), Ib, Plugin, or None.
-  TransportKind network() const { return networks_.kindOf(net_); }
+  // Returns the network in use: Socket, Ib, Plugin, or None.
+  TransportKind network() const { return networks_.kindOf(net_.get()); }
 
-  Engine& engine() { return *engine_; }
-  const Engine& engine() const { return *engine_; }
+  Engine& engine() { return engine_; }
+  const Engine& engine() const { return engine_; }
 
   // Returns the text of the last failure of one of these methods or of an operation.
   std::string lastError() const;
   const std::shared_ptr<const LogSubject>& logSubject() const { return config_.logSubject; }
-  void noteError(const Status& status);
+  void noteError(const Status& status) { error_->set(status); }
   MemoryUsage memoryUsage() const;
 
  private:
-  struct PeerInfo {
-    ShmProcess shm;
-    uint64_t segment = 0;
-    uint64_t forwarding = 0;  // id of the peer's forwarding segment; 0: the peer does not forward
-    Networks::Infos networks;
+  // The threads that move data for kernels. CollNet's thread ends first, because it uses the proxy's activity.
+  struct Staging {
+    CollNetMember& collNet;
+    StagingProxy proxy;
+
+    ~Staging() { collNet.stop(); }
   };
-  explicit Communicator(const CommunicatorConfig& config) : config_(config) {}
-  static Status decode(std::span<const uint8_t> info, PeerInfo& peer);
-  Status connectShared(int peer, TransportKind transport, const PeerInfo& info);
-  Status connectNet(int peer, TransportKind kind, const PeerInfo& info);
-  void offerForwarding();
-  Status startForwarding();
-  void registerDeviceSlots();
-  uint8_t* deviceSlots(int peer, int channel, bool sends) const;
-  Status makeSlots(ConnectionMemory& end);
+  // Tells forwarders, once no kernel runs any more, that this rank does not use their memory.
+  struct ReleasedSends {
+    ForwardedSends& sends;
+
+    ~ReleasedSends() { sends.release(); }
+  };
+
+  Communicator(const CommunicatorConfig& config, std::unique_ptr<LastError> error,
+               std::unique_ptr<SharedMemory> memory);
+  Status connectShared(int peer, TransportKind transport, const ConnectInfo& info);
+  Status connectNet(int peer, TransportKind kind, const ConnectInfo& info);
   NetConfig netConfig() const;
+  CollNetLimits collNetLimits() const;
 
-  bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) override;
-  uint8_t* resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) override;
-  bool isRunning(int peer) override;
-  void isolate(int peer, void* address, size_t bytes, int64_t waitedNanos) override;
-
-  CommunicatorConfig config_;
-  std::shared_ptr<ShmRegistry> registry_;
-  std::shared_ptr<ShmSegment> segment_;
-  uint64_t segmentId_ = 0;
-  std::vector<ShmProcess> peerProcesses_;
-  std::vector<std::shared_ptr<ShmSegment>> peerSegments_;
-  std::unique_ptr<ShmViews> views_;
-  std::vector<std::shared_ptr<MappedMemory>> netMemory_;
-  std::vector<std::unique_ptr<ZeroCopySlot[]>> zeroCopySlots_;  // zero-copy slots of network connections
-  DeviceSlots deviceSlots_;
-  std::unique_ptr<Engine> engine_;
+  // A member uses those before it only, and is destroyed before them.
+  const CommunicatorConfig config_;
+  const std::unique_ptr<LastError> error_;
+  const std::unique_ptr<SharedMemory> shared_;
+  NetworkSlots slots_;
   Networks networks_;
-  std::unique_ptr<CollNet> collNet_;
-  NetTransport* net_ = nullptr;  // the network in use; null: none
-  NetDeviceMemory forwardedSlots_;
-  std::unique_ptr<Forwarder> forwarder_;
-  uint64_t forwardingId_ = 0;
-  // the network that can access forwardedSlots_; null: this rank does not offer to forward
-  NetTransport* forwardingNet_ = nullptr;
-  std::unique_ptr<NetMemory> forwardedMemory_;  // forwardedSlots_ as registered with forwardingNet_
+  CollNetMember collNet_;
+  Engine engine_;
+  ForwardingOffer forwarding_;
   ForwardedSends forwardedSends_;
-  std::unique_ptr<StagingProxy> stagingProxy_;
-  std::unique_ptr<CollNetStaging> collNetStaging_;
-  CollNetOffer stagedOffer_;
-
-  mutable std::mutex errorMutex_;  // guards error_, and changes of net_ and netMemory_, which other threads read
-  std::string error_;
+  NetworkInUse net_;
+  const ReleasedSends releasedSends_;
+  std::unique_ptr<Staging> staging_;
 };
 
 }  // namespace jccl

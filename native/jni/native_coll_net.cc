@@ -35,7 +35,7 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_offer(JNIEnv* 
     std::string name;
     std::vector<uint8_t> offer;
     const HostCall host(handle);
-    if (!copyString(env, plugin, name) || host.codeOf(host->offerCollNet(name, &offer)) != 0) return nullptr;
+    if (!copyString(env, plugin, name) || host.codeOf(host->collNet().offer(name, &offer)) != 0) return nullptr;
     return newBytes(env, offer.data(), offer.size());
   });
 }
@@ -62,7 +62,7 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_listen(JNIEnv*
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::vector<uint8_t> made;
     const HostCall host(handle);
-    if (host.codeOf(host->listenCollNet(group, &made)) != 0) return nullptr;
+    if (host.codeOf(host->collNet().listen(group, &made)) != 0) return nullptr;
     return newBytes(env, made.data(), made.size());
   });
 }
@@ -74,7 +74,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_connect(JNIEnv* env,
     std::vector<std::vector<uint8_t>> all;
     if (!copyAll(env, handles, all)) return static_cast<jint>(Code::Invalid);
     const HostCall host(handle);
-    return host.codeOf(host->connectCollNet(group, all, member, timeoutNanos));
+    return host.codeOf(host->collNet().connect(group, all, member, timeoutNanos));
   });
 }
 
@@ -91,7 +91,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_use(JNIEnv* env, jcl
     CollNetOffer common;
     const HostCall host(handle);
     if (const jint code = host.codeOf(CollNetOffer::common(all, &common)); code != 0) return code;
-    return host.codeOf(host->useCollNet(byGroup, common));
+    return host.codeOf(host->collNet().use(host->engine(), byGroup, common));
   });
 }
 
@@ -104,7 +104,7 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_stage(JNIEnv* 
     const HostCall host(handle);
     if (!copyAll(env, offers, all) || host.codeOf(CollNetOffer::common(all, &common)) != 0) return nullptr;
     if (host.codeOf(host->stageCollNet(groups, common, ranksOfHost, ends)) != 0) return nullptr;
-    std::vector<int64_t> rows = {reinterpret_cast<int64_t>(&host->stagedCollNet())};
+    std::vector<int64_t> rows = {reinterpret_cast<int64_t>(&host->collNet().staged())};
     appendStaged(ends, rows);
     return newLongs(env, rows);
   });
@@ -112,7 +112,7 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_stage(JNIEnv* 
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCollNet_drop(JNIEnv*, jclass, jlong handle) {
   guarded(0, [&] {
-    HostCall(handle)->dropCollNet();
+    HostCall(handle)->collNet().drop();
     return 0;
   });
 }

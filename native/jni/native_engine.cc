@@ -41,9 +41,9 @@ bool readRows(JNIEnv* env, jintArray rows, Append&& append) {
 
 #define JAVA(name) io_jccl_nativelib_NativeEngine_##name
 
-static_assert(JAVA(SENDERS_NONE) == static_cast<int>(Communicator::Senders::None));
-static_assert(JAVA(SENDERS_HERE) == static_cast<int>(Communicator::Senders::Here));
-static_assert(JAVA(SENDERS_ELSEWHERE) == static_cast<int>(Communicator::Senders::Elsewhere));
+static_assert(JAVA(SENDERS_NONE) == static_cast<int>(Senders::None));
+static_assert(JAVA(SENDERS_HERE) == static_cast<int>(Senders::Here));
+static_assert(JAVA(SENDERS_ELSEWHERE) == static_cast<int>(Senders::Elsewhere));
 static_assert(isLayout({JCCL_ROW(PATH_CHANNEL), JCCL_ROW(PATH_FROM), JCCL_ROW(PATH_TO), JCCL_ROW(PATH_OUT),
                         JCCL_ROW(PATH_IN)},
                        JCCL_ROW(PATH_LENGTH)));
