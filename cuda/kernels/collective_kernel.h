@@ -1,9 +1,7 @@
 // The body of the collective kernels: runs the schedules of native/collectives, from the same source as on the host.
 #pragma once
 
-#include "collectives/direct.h"
-#include "collectives/ring.h"
-#include "collectives/tree.h"
+#include "collectives/schedules.h"
 #include "cuda/kernels/linked_block.h"
 
 namespace jccl::device {
@@ -88,26 +86,7 @@ class CollectiveKernel {
     simt::syncBlock();
     Primitives& primitives = shared.primitives.get();
     const RingPlan& plan = shared.ring.get();
-    switch (collective) {
-      case Collective::AllReduce:
-      case Collective::Barrier:
-        ringAllReduce(primitives, plan);
-        break;
-      case Collective::AllGather:
-        ringAllGather(primitives, plan, shared.parts.get());
-        break;
-      case Collective::ReduceScatter:
-        ringReduceScatter(primitives, plan, shared.parts.get());
-        break;
-      case Collective::Broadcast:
-        ringBroadcast(primitives, plan, work.root);
-        break;
-      case Collective::Reduce:
-        ringReduce(primitives, plan, work.root);
-        break;
-      default:
-        break;  // exchanges have their own kernel
-    }
+    ringSchedule(primitives, plan, shared.parts.get(), collective, work.root);
     return primitives.failed();
   }
 
@@ -153,32 +132,8 @@ class CollectiveKernel {
     simt::syncBlock();
     Primitives& primitives = shared.primitives.get();
     const DirectPlan& plan = shared.direct.get();
-    switch (work.code.collective) {
-      case Collective::AllReduce:
-        if ((work.choice.flags & Choice::kTwoShot) != 0) {
-          directAllReduceTwoShot(primitives, plan);
-        } else {
-          directAllReduce(primitives, plan);
-        }
-        break;
-      case Collective::Barrier:
-        directAllReduce(primitives, plan);
-        break;
-      case Collective::AllGather:
-        directAllGather(primitives, plan, shared.parts.get());
-        break;
-      case Collective::ReduceScatter:
-        directReduceScatter(primitives, plan, shared.parts.get());
-        break;
-      case Collective::Broadcast:
-        directBroadcast(primitives, plan, work.root);
-        break;
-      case Collective::Reduce:
-        directReduce(primitives, plan, work.root);
-        break;
-      default:
-        break;
-    }
+    directSchedule(primitives, plan, shared.parts.get(), work.code.collective, work.root,
+                   (work.choice.flags & Choice::kTwoShot) != 0);
     return primitives.failed();
   }
 };

@@ -106,26 +106,7 @@ void Channel::runRing(const Operation& operation, const Transfer& transfer) {
   const size_t chunkCount = chunkCountOf(operation.code.collective, transfer.sliceCount);
   RingPlan plan{ringOrder_.data(), size_, ringPosition_, chunkCount, 0, 0};
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
-  switch (operation.code.collective) {
-    case Collective::AllReduce:
-    case Collective::Barrier:
-      ringAllReduce(primitives, plan);
-      break;
-    case Collective::AllGather:
-      ringAllGather(primitives, plan, partsOf(operation));
-      break;
-    case Collective::ReduceScatter:
-      ringReduceScatter(primitives, plan, partsOf(operation));
-      break;
-    case Collective::Broadcast:
-      ringBroadcast(primitives, plan, operation.root);
-      break;
-    case Collective::Reduce:
-      ringReduce(primitives, plan, operation.root);
-      break;
-    default:
-      break;  // PointToPoint runs the other collectives
-  }
+  ringSchedule(primitives, plan, partsOf(operation), operation.code.collective, operation.root);
   primitives.finish();
 }
 
@@ -160,31 +141,8 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
   if (transfer.zeroCopy && allNet()) plan.ahead = kZeroCopySendsAhead;
   HostPrimitives<P> primitives(waiter_, transfer, links, space);
-  switch (operation.code.collective) {
-    case Collective::AllReduce:
-      if ((operation.choice.flags & Choice::kTwoShot) != 0) {
-        directAllReduceTwoShot(primitives, plan);
-        break;
-      }
-      [[fallthrough]];
-    case Collective::Barrier:
-      directAllReduce(primitives, plan);
-      break;
-    case Collective::AllGather:
-      directAllGather(primitives, plan, partsOf(operation));
-      break;
-    case Collective::ReduceScatter:
-      directReduceScatter(primitives, plan, partsOf(operation));
-      break;
-    case Collective::Broadcast:
-      directBroadcast(primitives, plan, operation.root);
-      break;
-    case Collective::Reduce:
-      directReduce(primitives, plan, operation.root);
-      break;
-    default:
-      break;
-  }
+  directSchedule(primitives, plan, partsOf(operation), operation.code.collective, operation.root,
+                 (operation.choice.flags & Choice::kTwoShot) != 0);
   primitives.finish();
 }
 

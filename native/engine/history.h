@@ -86,7 +86,7 @@ class History {
     }
     if (__builtin_expect(inPlace, 0)) {
       const uint32_t choice = record.choice.load(std::memory_order_relaxed);
-      record.choice.store(choice | uint32_t{Choice::kZeroCopyUsed} << 16, std::memory_order_release);
+      record.choice.store(choice | uint32_t{Choice::kZeroCopyUsed} << Choice::kFlagShift, std::memory_order_release);
     }
     record.state.store(ok ? OperationState::Done : OperationState::Failed, std::memory_order_release);
     if (ok) done_.store(operation.sequence, std::memory_order_release);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/collective.h"
 #include "base/types.h"
 #include "primitives/layout.h"
 #include "primitives/operation.h"
@@ -12,46 +13,9 @@
 namespace jccl {
 
 // Java has constants for the numbers of these enums and the layouts of packed values; jni/numbers.cc compares them.
-enum class Collective : uint8_t {
-  AllReduce = 0,
-  Reduce = 1,
-  Broadcast = 2,
-  AllGather = 3,
-  ReduceScatter = 4,
-  AllToAll = 5,
-  Gather = 6,
-  Scatter = 7,
-  SendRecv = 8,
-  Barrier = 9,
-};
-inline constexpr int kCollectiveCount = 10;
-
-JCCL_FN constexpr bool hasRoot(Collective collective) {
-  return collective == Collective::Reduce || collective == Collective::Broadcast || collective == Collective::Gather ||
-         collective == Collective::Scatter;
-}
-
-// Returns true if the collective combines elements of different ranks.
-JCCL_FN constexpr bool reduces(Collective collective) {
-  return collective == Collective::AllReduce || collective == Collective::Reduce ||
-         collective == Collective::ReduceScatter;
-}
-
-// Returns true if the collective consists of sends and receives between pairs of ranks.
-JCCL_FN constexpr bool isExchange(Collective collective) {
-  return collective == Collective::AllToAll || collective == Collective::Gather || collective == Collective::Scatter;
-}
-
 enum class Algorithm : uint8_t { Ring = 0, Tree = 1, Direct = 2, Nvls = 3, CollNetDirect = 4, CollNetChain = 5 };
 inline constexpr int kAlgorithmCount = 6;
 inline constexpr int kProtocolCount = 3;
-
-constexpr const char* nameOf(Collective collective) {
-  constexpr const char* names[kCollectiveCount] = {"all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter",
-                                                   "all_to_all", "gather", "scatter",   "send_recv",  "barrier"};
-  const auto index = static_cast<unsigned>(collective);
-  return index < kCollectiveCount ? names[index] : "unknown";
-}
 
 constexpr const char* nameOf(Protocol protocol) {
   return protocol == Protocol::LL ? "ll" : protocol == Protocol::LL128 ? "ll128" : "simple";
@@ -91,6 +55,7 @@ struct OperationCode {
 
 // The way to execute an operation. Packed: algorithm | protocol << 4 | channels << 8 | flags << 16 | chunkBytes << 32.
 struct Choice {
+  static constexpr int kFlagShift = 16;
   // run in place if possible; the flag is the same on all ranks of an operation
   static constexpr uint16_t kTryZeroCopy = 1;
   // set only in a choice that native code returns: the operation ran in place
@@ -107,12 +72,12 @@ struct Choice {
 
   static constexpr Choice decode(int64_t packed) {
     return {static_cast<Algorithm>(packed & 0xf), static_cast<Protocol>(packed >> 4 & 0xf),
-            static_cast<uint8_t>(packed >> 8 & 0xff), static_cast<uint16_t>(packed >> 16 & 0xffff),
+            static_cast<uint8_t>(packed >> 8 & 0xff), static_cast<uint16_t>(packed >> kFlagShift & 0xffff),
             static_cast<uint32_t>(packed >> 32 & 0xffffffff)};
   }
   constexpr int64_t encode() const {
     return static_cast<int64_t>(algorithm) | static_cast<int64_t>(protocol) << 4 | static_cast<int64_t>(channels) << 8 |
-           static_cast<int64_t>(flags) << 16 | static_cast<int64_t>(chunkBytes) << 32;
+           static_cast<int64_t>(flags) << kFlagShift | static_cast<int64_t>(chunkBytes) << 32;
   }
   bool valid() const {
     return static_cast<int>(algorithm) < kAlgorithmCount && static_cast<int>(protocol) < kProtocolCount &&

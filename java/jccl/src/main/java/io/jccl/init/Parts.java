@@ -5,15 +5,22 @@ import io.jccl.parts.InitContext;
 import io.jccl.parts.OperationProfiler;
 import io.jccl.parts.Part;
 import io.jccl.topology.NetPlugin;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
 /** The parts that can be left out: to remove one, delete its line here and its folders. */
 final class Parts {
 
-    private static final List<Part> ALL = List.of(
-            // one line for each, which is the only reference to the part
-            new io.jccl.tuner.TunerPart(), new io.jccl.profiler.ProfilerPart(), new Part() {});
+    private static final List<Part> ALL = all();
+
+    /** Has one line for each part, which is the only reference to it. */
+    private static List<Part> all() {
+        List<Part> parts = new ArrayList<>();
+        parts.add(new io.jccl.tuner.TunerPart());
+        parts.add(new io.jccl.profiler.ProfilerPart());
+        return List.copyOf(parts);
+    }
 
     private Parts() {}
 
