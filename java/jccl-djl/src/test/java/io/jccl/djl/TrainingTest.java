@@ -2,8 +2,8 @@ package io.jccl.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.testing.RankProcesses;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
@@ -14,15 +14,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Checks the output of two processes that have run all {@link TrainingScenarios} once. */
 class TrainingTest {
 
-    private static final Duration LIMIT = Duration.ofSeconds(150);
-
     private static String[] outputs;
 
     @BeforeAll
     @Timeout(value = 4, unit = TimeUnit.MINUTES)
     static void run(@TempDir Path folder) throws Exception {
-        try (RankProcesses ranks = RankProcesses.start(folder, 2, TrainingScenarios.class)) {
-            int status = ranks.awaitExit(0, LIMIT) + ranks.awaitExit(1, LIMIT);
+        try (RankProcesses ranks = DjlRanks.in(folder).start(2, TrainingScenarios.class)) {
+            int status = ranks.awaitExit(0) + ranks.awaitExit(1);
             assertThat(status).as(ranks.allOutput()).isZero();
             outputs = new String[] {ranks.output(0), ranks.output(1)};
         }

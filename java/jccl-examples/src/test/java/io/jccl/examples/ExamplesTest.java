@@ -2,6 +2,7 @@ package io.jccl.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.testing.RankProcesses;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -24,12 +25,16 @@ class ExamplesTest {
     @TempDir
     Path folder;
 
+    private RankProcesses.Builder processes() {
+        return RankProcesses.in(folder).jvm("-XX:TieredStopAtLevel=1");
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
     void kMeansFindsTheSameCentresOnAnyNumberOfRanks(int size) throws Exception {
         String[] arguments = {"--points", "3000", "--clusters", "12"};
-        String one = ExampleRanks.run(folder, 1, KMeans.class, arguments).get(0);
-        String several = ExampleRanks.run(folder, size, KMeans.class, arguments).get(0);
+        String one = processes().run(1, KMeans.class, arguments).get(0);
+        String several = processes().run(size, KMeans.class, arguments).get(0);
         assertThat(linesOf(several, "(iteration|cluster) ")).hasSizeGreaterThan(13);
         assertThat(linesOf(several, "(iteration|cluster) ")).isEqualTo(linesOf(one, "(iteration|cluster) "));
         assertThat(value(several, "ranks=" + size + ": the same centres, hash (\\w+)"))
@@ -40,8 +45,8 @@ class ExamplesTest {
     @ValueSource(ints = {2, 3})
     void dataParallelTrainingEqualsThatOfOneRankWithTheWholeBatch(int size) throws Exception {
         String[] arguments = {"--hidden", "64", "--steps", "100", "--check"};
-        String output = ExampleRanks.run(folder, size, DataParallelTraining.class, arguments)
-                .get(0);
+        String output =
+                processes().run(size, DataParallelTraining.class, arguments).get(0);
         value(output, "ranks=" + size + ": the same parameters, hash (\\w+)");
         value(output, "largest difference from one rank with the whole batch: (\\S+)");
         assertThat(number(output, "step 90: loss (\\S+)")).isLessThan(number(output, "step 0: loss (\\S+)") / 2);
@@ -61,7 +66,7 @@ class ExamplesTest {
 
     private String sweep(int size, int teams) throws Exception {
         String[] arguments = {"--points", "200", "--steps", "50", "--teams", Integer.toString(teams)};
-        return ExampleRanks.run(folder, size, ParameterSweep.class, arguments).get(0);
+        return processes().run(size, ParameterSweep.class, arguments).get(0);
     }
 
     @ParameterizedTest
@@ -69,7 +74,7 @@ class ExamplesTest {
     void trainingContinuesAndLosesNoStepWhenRanksAreKilled(int size, String killed) throws Exception {
         String[] arguments = {"--steps", "5000", "--batch", "30"};
         Set<String> victims = Set.of(killed.split(" "));
-        try (ExampleRanks ranks = ExampleRanks.start(folder, size, ElasticTraining.class, arguments)) {
+        try (RankProcesses ranks = processes().start(size, ElasticTraining.class, arguments)) {
             ranks.awaitOutput(0, "step 1000: loss");
             victims.forEach(victim -> ranks.kill(Integer.parseInt(victim)));
             requireSameEnd(ranks, size, victims, arguments);
@@ -81,7 +86,7 @@ class ExamplesTest {
     void trainingContinuesWhenARankEndsItself(int victim) throws Exception {
         String dying = Integer.toString(victim);
         String[] arguments = {"--steps", "300", "--batch", "30", "--dying-step", "150", "--dying-rank", dying};
-        try (ExampleRanks ranks = ExampleRanks.start(folder, 3, ElasticTraining.class, arguments)) {
+        try (RankProcesses ranks = processes().start(3, ElasticTraining.class, arguments)) {
             requireSameEnd(ranks, 3, Set.of(dying), "--steps", "300", "--batch", "30");
         }
     }
@@ -95,16 +100,15 @@ class ExamplesTest {
     void processesThatJoinReplaceKilledRanks(int victim) throws Exception {
         String[] undisturbed = {"--steps", "20000", "--batch", "30"};
         String[] arguments = {"--steps", "20000", "--batch", "30", "--rejoin-after", "100"};
-        try (ExampleRanks ranks = ExampleRanks.start(folder, 3, ElasticTraining.class, arguments)) {
+        try (RankProcesses ranks = processes().start(3, ElasticTraining.class, arguments)) {
             ranks.awaitOutput(0, "step 2000:");
-            ranks.startJoining(3, ElasticTraining.class, arguments);
+            ranks.startJoining(arguments);
             ranks.kill(victim);
             int leader = victim == 0 ? 1 : 0;
             ranks.awaitOutput(leader, "3 ranks go on in generation 2");
-            ranks.startJoining(3, ElasticTraining.class, arguments);
+            ranks.startJoining(arguments);
             ranks.kill(leader);
-            String one = ExampleRanks.run(folder, 1, ElasticTraining.class, undisturbed)
-                    .get(0);
+            String one = processes().run(1, ElasticTraining.class, undisturbed).get(0);
             String expected = value(one, "rank 0 of 1 in generation 0: (loss .*)");
             int newRank = 0;
             for (int process : List.of(2, 3, 4)) {
@@ -116,10 +120,9 @@ class ExamplesTest {
     }
 
     /** Requires that the remaining ranks end with the weights and the losses of one undisturbed rank. */
-    private void requireSameEnd(ExampleRanks ranks, int size, Set<String> victims, String... undisturbed)
+    private void requireSameEnd(RankProcesses ranks, int size, Set<String> victims, String... undisturbed)
             throws Exception {
-        String one =
-                ExampleRanks.run(folder, 1, ElasticTraining.class, undisturbed).get(0);
+        String one = processes().run(1, ElasticTraining.class, undisturbed).get(0);
         String end = null;
         int newRank = 0;
         for (int rank = 0; rank < size; rank++) {
@@ -145,8 +148,7 @@ class ExamplesTest {
         String[] arguments = {
             "--layers", "2", "--heads", "4", "--head-size", "16", "--vocabulary", "50", "--tokens", "20", "--check"
         };
-        String output =
-                ExampleRanks.run(folder, size, TensorParallel.class, arguments).get(0);
+        String output = processes().run(size, TensorParallel.class, arguments).get(0);
         value(output, "ranks=" + size + ": the same logits, hash (\\w+)");
         value(output, "largest difference of a logit from one rank: (\\S+)");
         assertThat(number(output, "ranks=" + size + ": (\\S+) tokens/s")).isPositive();
@@ -163,7 +165,7 @@ class ExamplesTest {
                 TensorParallel.class
             })
     void wrongOptionsGetAUsageMessage(Class<?> example) throws Exception {
-        try (ExampleRanks ranks = ExampleRanks.start(folder, 1, example, "--nonsense", "--steps", "many", "17")) {
+        try (RankProcesses ranks = processes().start(1, example, "--nonsense", "--steps", "many", "17")) {
             assertThat(ranks.awaitExit(0)).isEqualTo(2);
             assertThat(ranks.output(0))
                     .contains("option=--nonsense: there is none of this name", "argument=17: expected an option")
@@ -183,7 +185,7 @@ class ExamplesTest {
     void optionsThatDoNotFitTheNumberOfRanksGetAUsageMessage(
             String example, String option, String value, String message) throws Exception {
         Class<?> type = Class.forName("io.jccl.examples." + example);
-        try (ExampleRanks ranks = ExampleRanks.start(folder, 2, type, option, value)) {
+        try (RankProcesses ranks = processes().start(2, type, option, value)) {
             for (int rank = 0; rank < 2; rank++) {
                 assertThat(ranks.awaitExit(rank)).isEqualTo(2);
                 assertThat(ranks.output(rank)).contains(message, "usage: ");
@@ -193,7 +195,7 @@ class ExamplesTest {
 
     @Test
     void helpEndsWithoutAnError() throws Exception {
-        assertThat(ExampleRanks.run(folder, 1, KMeans.class, "--help").get(0))
+        assertThat(processes().run(1, KMeans.class, "--help").get(0))
                 .contains("usage: io.jccl.examples.KMeans", "--points NUMBER", "points of all ranks together (200000)");
     }
 

@@ -2,7 +2,7 @@ package io.jccl.lightgbm;
 
 import com.microsoft.ml.lightgbm.lightgbmlib;
 import io.jccl.Communicator;
-import io.jccl.UniqueId;
+import io.jccl.testing.RankProcesses;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -37,16 +37,17 @@ public final class LightGbmBenchmark {
             machines.add(ProcessesTest.machines(size));
         }
         Path folder = Files.createTempDirectory("lightgbm-benchmark-");
-        try (RankProcesses ranks = RankProcesses.start(
-                folder,
-                size,
-                Rank.class,
-                Integer.toString(rows),
-                Integer.toString(columns),
-                Integer.toString(iterations),
-                String.join(";", machines))) {
+        try (RankProcesses ranks = RankProcesses.in(folder)
+                .limit(Duration.ofMinutes(10))
+                .start(
+                        size,
+                        Rank.class,
+                        Integer.toString(rows),
+                        Integer.toString(columns),
+                        Integer.toString(iterations),
+                        String.join(";", machines))) {
             for (int rank = 0; rank < size; rank++) {
-                if (ranks.awaitExit(rank, Duration.ofMinutes(10)) != 0) {
+                if (ranks.awaitExit(rank) != 0) {
                     throw new AssertionError("rank " + rank + " failed:" + ranks.allOutput());
                 }
             }
@@ -98,15 +99,15 @@ public final class LightGbmBenchmark {
         /** Trains over both networks in turn, and prints the times. */
         public static void main(String[] arguments) {
             LightGbmLibrary.load();
-            int rank = Integer.parseInt(arguments[1]);
-            int size = Integer.parseInt(arguments[2]);
-            Shard shard = new Shard(rank, size, Integer.parseInt(arguments[3]), Integer.parseInt(arguments[4]));
-            int iterations = Integer.parseInt(arguments[5]);
-            String[] rounds = arguments[6].split(";");
+            int iterations = Integer.parseInt(arguments[2]);
+            String[] rounds = arguments[3].split(";");
             List<Long> jccl = new ArrayList<>();
             List<Long> sockets = new ArrayList<>();
             NetworkUsage usage;
-            try (Communicator comm = Communicator.init(UniqueId.parse(arguments[0]), rank, size)) {
+            try (Communicator comm = Communicator.fromEnvironment()) {
+                int rank = comm.rank();
+                int size = comm.size();
+                Shard shard = new Shard(rank, size, Integer.parseInt(arguments[0]), Integer.parseInt(arguments[1]));
                 Training training;
                 String parameters;
                 try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {

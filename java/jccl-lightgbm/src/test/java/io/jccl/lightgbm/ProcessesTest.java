@@ -2,6 +2,7 @@ package io.jccl.lightgbm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.testing.RankProcesses;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ServerSocket;
@@ -19,37 +20,39 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Compares training over JCCL, by ranks that are processes, with training over LightGBM's own network of sockets. */
 final class ProcessesTest {
 
-    private static final Duration LIMIT = Duration.ofSeconds(60);
-
     @TempDir
     Path folder;
+
+    private RankProcesses.Builder processes() {
+        return RankProcesses.in(folder);
+    }
 
     @ParameterizedTest
     @CsvSource({"2,data,40", "3,data,40", "4,data,40", "2,voting,40", "4,voting,40", "3,data,3600"})
     void treesEqualThoseOfLightGbmsOwnNetwork(int size, String learner, int columns) throws Exception {
-        try (RankProcesses ranks = RankProcesses.start(
-                folder, size, TrainingRank.class, "compare", machines(size), Integer.toString(columns), learner)) {
+        try (RankProcesses ranks = processes()
+                .start(size, TrainingRank.class, "compare", machines(size), Integer.toString(columns), learner)) {
             requireSameTrees(ranks, size);
         }
     }
 
     @Test
     void reductionsOtherThanSumsAreApplied() throws Exception {
-        try (RankProcesses ranks = RankProcesses.start(folder, 2, TrainingRank.class, "many-categories")) {
+        try (RankProcesses ranks = processes().start(2, TrainingRank.class, "many-categories")) {
             requireSameTrees(ranks, 2);
         }
     }
 
     @Test
     void killedRankIsNamedWithinSecondsAndTheOthersTrainTogether() throws Exception {
-        try (RankProcesses ranks = RankProcesses.start(folder, 3, TrainingRank.class, "train")) {
-            ranks.awaitOutput(0, "iteration 5\n", LIMIT);
+        try (RankProcesses ranks = processes().start(3, TrainingRank.class, "train")) {
+            ranks.awaitOutput(0, "iteration 5\n");
             ranks.kill(1);
             for (int rank : new int[] {0, 2}) {
                 ranks.awaitOutput(rank, "failed ranks [1]\n", Duration.ofSeconds(10));
             }
             for (int rank : new int[] {0, 2}) {
-                assertThat(ranks.awaitExit(rank, LIMIT))
+                assertThat(ranks.awaitExit(rank))
                         .as("exit status%s", ranks.allOutput())
                         .isZero();
             }
@@ -59,8 +62,8 @@ final class ProcessesTest {
 
     @Test
     void errorOfLightGbmOnOneRankEndsTheOthers() throws Exception {
-        try (RankProcesses ranks = RankProcesses.start(folder, 2, TrainingRank.class, "fail")) {
-            assertThat(ranks.awaitExit(1, LIMIT))
+        try (RankProcesses ranks = processes().start(2, TrainingRank.class, "fail")) {
+            assertThat(ranks.awaitExit(1))
                     .as("exit status%s", ranks.allOutput())
                     .isEqualTo(4);
             assertThat(ranks.output(1)).contains("LightGbmException: Unknown objective type name: nonsense");
@@ -74,7 +77,7 @@ final class ProcessesTest {
     private static void requireSameTrees(RankProcesses ranks, int size) throws IOException, InterruptedException {
         List<String> outcomes = new ArrayList<>();
         for (int rank = 0; rank < size; rank++) {
-            assertThat(ranks.awaitExit(rank, LIMIT))
+            assertThat(ranks.awaitExit(rank))
                     .as("exit status%s", ranks.allOutput())
                     .isZero();
             outcomes.add(trees(ranks, rank));
@@ -83,7 +86,7 @@ final class ProcessesTest {
         assertThat(outcomes).as("of all ranks").containsOnly(outcomes.get(0));
     }
 
-    private static String trees(RankProcesses ranks, int rank) throws IOException {
+    private static String trees(RankProcesses ranks, int rank) {
         return ranks.output(rank)
                 .lines()
                 .filter(line -> line.startsWith("trees "))

@@ -4,10 +4,9 @@ import com.microsoft.ml.lightgbm.lightgbmlib;
 import io.jccl.Communicator;
 import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
-import io.jccl.UniqueId;
 import java.util.function.IntConsumer;
 
-/** The main class of a rank that is a process; {@link RankProcesses} starts it. */
+/** The main class of a rank that is a process; {@link ProcessesTest} starts it. */
 final class TrainingRank {
 
     /** Parameters of all tests; each test adds a tree learner. */
@@ -20,22 +19,17 @@ final class TrainingRank {
         this.comm = comm;
     }
 
-    /**
-     * @param arguments the text of the unique id, the rank, the number of ranks, the scenario, and the scenario's
-     *     arguments
-     */
+    /** @param arguments the scenario, and its arguments */
     public static void main(String[] arguments) {
         LightGbmLibrary.load();
-        int rank = Integer.parseInt(arguments[1]);
-        int size = Integer.parseInt(arguments[2]);
-        try (Communicator comm = Communicator.init(UniqueId.parse(arguments[0]), rank, size)) {
+        try (Communicator comm = Communicator.fromEnvironment()) {
             TrainingRank self = new TrainingRank(comm);
-            switch (arguments[3]) {
-                case "compare" -> self.compare(arguments[4], Integer.parseInt(arguments[5]), arguments[6]);
+            switch (arguments[0]) {
+                case "compare" -> self.compare(arguments[1], Integer.parseInt(arguments[2]), arguments[3]);
                 case "many-categories" -> self.trainWithManyCategories();
                 case "train" -> self.trainUntilRankFails();
                 case "fail" -> self.failOnRankOne();
-                default -> throw new IllegalArgumentException("scenario=" + arguments[3]);
+                default -> throw new IllegalArgumentException("scenario=" + arguments[0]);
             }
         } catch (PeerFailedException e) {
             System.out.println("failed ranks " + e.failedRanks() + ": " + e.getMessage());
