@@ -1,7 +1,9 @@
 // The body of the collective kernels: runs the schedules of native/collectives, from the same source as on the host.
 #pragma once
 
-#include "collectives/schedules.h"
+#include "collectives/direct.h"
+#include "collectives/ring.h"
+#include "collectives/tree.h"
 #include "cuda/kernels/linked_block.h"
 
 namespace jccl::device {

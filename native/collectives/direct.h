@@ -144,4 +144,36 @@ JCCL_FN void directReduce(Primitives& p, const DirectPlan& plan, int root) {
   } while (done < plan.count);
 }
 
+// Runs a collective in which every rank sends to every rank that needs its data. `twoShot`: see directAllReduceTwoShot.
+template <class Primitives>
+JCCL_FN void directSchedule(Primitives& p, const DirectPlan& plan, const PartPlan& parts, Collective collective,
+                            int root, bool twoShot) {
+  switch (collective) {
+    case Collective::AllReduce:
+      if (twoShot) {
+        directAllReduceTwoShot(p, plan);
+      } else {
+        directAllReduce(p, plan);
+      }
+      break;
+    case Collective::Barrier:
+      directAllReduce(p, plan);
+      break;
+    case Collective::AllGather:
+      directAllGather(p, plan, parts);
+      break;
+    case Collective::ReduceScatter:
+      directReduceScatter(p, plan, parts);
+      break;
+    case Collective::Broadcast:
+      directBroadcast(p, plan, root);
+      break;
+    case Collective::Reduce:
+      directReduce(p, plan, root);
+      break;
+    default:
+      break;
+  }
+}
+
 }  // namespace jccl

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/collective.h"
 #include "primitives/layout.h"
 #include "primitives/operation.h"
 
@@ -298,6 +299,31 @@ JCCL_FN void ringReduce(Primitives& p, const RingPlan& plan, int root) {
     }
     round += size;
   } while (round < plan.count);
+}
+
+// Runs a collective in a ring. Exchanges between pairs of ranks have no schedule.
+template <class Primitives>
+JCCL_FN void ringSchedule(Primitives& p, const RingPlan& plan, const PartPlan& parts, Collective collective, int root) {
+  switch (collective) {
+    case Collective::AllReduce:
+    case Collective::Barrier:
+      ringAllReduce(p, plan);
+      break;
+    case Collective::AllGather:
+      ringAllGather(p, plan, parts);
+      break;
+    case Collective::ReduceScatter:
+      ringReduceScatter(p, plan, parts);
+      break;
+    case Collective::Broadcast:
+      ringBroadcast(p, plan, root);
+      break;
+    case Collective::Reduce:
+      ringReduce(p, plan, root);
+      break;
+    default:
+      break;
+  }
 }
 
 }  // namespace jccl

@@ -10,8 +10,10 @@
 
 #include "base/mapped_memory.h"
 #include "collectives/coll_net.h"
+#include "collectives/direct.h"
 #include "collectives/hosts.h"
-#include "collectives/schedules.h"
+#include "collectives/ring.h"
+#include "collectives/tree.h"
 #include "engine/coll_net_setup.h"
 #include "engine/operation.h"
 #include "primitives/connection.h"
