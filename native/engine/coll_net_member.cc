@@ -73,8 +73,8 @@ Status CollNetMember::stage(NetworkSlots& slots, int groups, const CollNetOffer&
 
 std::string CollNetMember::error() const {
   if (network_ == nullptr) return {};
-  const Status failed = network_->error();
-  return failed && staging_ != nullptr ? staging_->error().message() : failed.message();
+  const Status own = network_->error();
+  return own && staging_ != nullptr ? staging_->error().message() : own.message();
 }
 
 }  // namespace jccl

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * <p>Objects with native threads or long calls hold a {@link Use}. After a single call, the thread looks for records
  * once or twice and ends.
  */
-public final class LogThread {
+final class LogThread {
 
     private static final LogThread SHARED =
             new LogThread(new LogDrain(NativeLog::take, NativeLog::dropped, LoggerFactory::getLogger));
@@ -59,7 +59,7 @@ public final class LogThread {
     }
 
     /** A use of native code that may log at any time until the use is closed. */
-    public static final class Use implements AutoCloseable {
+    static final class Use implements AutoCloseable {
 
         private boolean closed; // guarded by this
 
@@ -79,7 +79,7 @@ public final class LogThread {
     }
 
     /** Begins a use. The library must be loaded. */
-    public static Use use() {
+    static Use use() {
         SHARED.begin();
         return new Use();
     }

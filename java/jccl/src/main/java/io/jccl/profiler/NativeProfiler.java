@@ -1,21 +1,18 @@
 package io.jccl.profiler;
 
 import io.jccl.JcclException;
-import io.jccl.nativelib.LogThread;
-import io.jccl.nativelib.NativeLoader;
+import io.jccl.nativelib.PluginHandle;
 import io.jccl.parts.OperationProfiler;
 
 /** A profiler plug-in with NCCL's interface, opened at run time for one communicator. */
 final class NativeProfiler implements OperationProfiler {
 
-    private final long handle;
+    private final PluginHandle plugin;
     private final String description;
-    private final LogThread.Use logs;
 
-    private NativeProfiler(long handle, LogThread.Use logs) {
-        this.handle = handle;
-        this.logs = logs;
-        this.description = description(handle);
+    private NativeProfiler(PluginHandle plugin) {
+        this.plugin = plugin;
+        this.description = description(plugin.get());
     }
 
     /**
@@ -27,15 +24,7 @@ final class NativeProfiler implements OperationProfiler {
      * @throws JcclException if the plug-in cannot be opened; the message has the reason
      */
     static NativeProfiler open(String name, boolean ofNetwork) {
-        NativeLoader.load();
-        LogThread.Use logs = LogThread.use();
-        long handle = openPlugin(name, ofNetwork);
-        if (handle == 0) {
-            String reason = lastError();
-            logs.close();
-            throw new JcclException(reason);
-        }
-        return new NativeProfiler(handle, logs);
+        return new NativeProfiler(PluginHandle.open(() -> openPlugin(name, ofNetwork), NativeProfiler::lastError));
     }
 
     @Override
@@ -51,25 +40,24 @@ final class NativeProfiler implements OperationProfiler {
      * @throws JcclException if the plug-in refuses
      */
     void init(long id, String name, int hosts, int ranks, int rank) {
-        if (init(handle, id, name, hosts, ranks, rank) != 0) {
+        if (init(plugin.get(), id, name, hosts, ranks, rank) != 0) {
             throw new JcclException(lastError());
         }
     }
 
     @Override
     public long start(long[] rows) {
-        return start(handle, rows);
+        return start(plugin.get(), rows);
     }
 
     @Override
     public void stop(long events) {
-        stop(handle, events);
+        stop(plugin.get(), events);
     }
 
     @Override
     public void close() {
-        close(handle);
-        logs.close();
+        plugin.close(NativeProfiler::close);
     }
 
     private static native long openPlugin(String name, boolean ofNetwork);

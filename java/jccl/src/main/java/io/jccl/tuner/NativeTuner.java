@@ -1,8 +1,7 @@
 package io.jccl.tuner;
 
 import io.jccl.JcclException;
-import io.jccl.nativelib.LogThread;
-import io.jccl.nativelib.NativeLoader;
+import io.jccl.nativelib.PluginHandle;
 
 /**
  * A tuner plug-in with NCCL's interface, opened at run time for one communicator. Only one thread at a time may call
@@ -10,14 +9,12 @@ import io.jccl.nativelib.NativeLoader;
  */
 final class NativeTuner implements Tuner, AutoCloseable {
 
-    private final long handle;
+    private final PluginHandle plugin;
     private final String description;
-    private final LogThread.Use logs;
 
-    private NativeTuner(long handle, LogThread.Use logs) {
-        this.handle = handle;
-        this.logs = logs;
-        this.description = description(handle);
+    private NativeTuner(PluginHandle plugin) {
+        this.plugin = plugin;
+        this.description = description(plugin.get());
     }
 
     /**
@@ -29,15 +26,7 @@ final class NativeTuner implements Tuner, AutoCloseable {
      * @throws JcclException if the plug-in cannot be opened; the message has the reason
      */
     static NativeTuner open(String name, boolean ofNetwork) {
-        NativeLoader.load();
-        LogThread.Use logs = LogThread.use();
-        long handle = openPlugin(name, ofNetwork);
-        if (handle == 0) {
-            String reason = lastError();
-            logs.close();
-            throw new JcclException(reason);
-        }
-        return new NativeTuner(handle, logs);
+        return new NativeTuner(PluginHandle.open(() -> openPlugin(name, ofNetwork), NativeTuner::lastError));
     }
 
     /** Returns the plug-in's name, file and version, for the log. */
@@ -52,19 +41,19 @@ final class NativeTuner implements Tuner, AutoCloseable {
      * @throws JcclException if the plug-in refuses
      */
     void init(long id, int ranks, int hosts, int minLocalRanks, int maxLocalRanks) {
-        check(init(handle, id, ranks, hosts, minLocalRanks, maxLocalRanks));
+        check(init(plugin.get(), id, ranks, hosts, minLocalRanks, maxLocalRanks));
     }
 
     @Override
     public int ask(int function, long bytes, float[] costs) {
         int[] channels = {0};
-        check(ask(handle, function, bytes, costs, channels));
+        check(ask(plugin.get(), function, bytes, costs, channels));
         return channels[0];
     }
 
     @Override
     public long askChunk(int function, long bytes, int algorithm, int protocol, int channels, long chunkBytes) {
-        long chunk = askChunk(handle, function, bytes, algorithm, protocol, channels, chunkBytes);
+        long chunk = askChunk(plugin.get(), function, bytes, algorithm, protocol, channels, chunkBytes);
         check(chunk < 0 ? -1 : 0);
         return chunk;
     }
@@ -72,8 +61,7 @@ final class NativeTuner implements Tuner, AutoCloseable {
     /** Ends the plug-in. Must be called once. */
     @Override
     public void close() {
-        close(handle);
-        logs.close();
+        plugin.close(NativeTuner::close);
     }
 
     private static void check(int code) {
