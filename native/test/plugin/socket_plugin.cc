@@ -19,14 +19,19 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <climits>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -87,11 +92,11 @@ struct Comm {
   std::map<void*, std::vector<uint8_t>> unflushed;  // received data, by its address in GPU memory
 };
 
-// Contents of a handle: the address of the listener, and the socket of a connection that is being made (-1 if none).
+// Contents of a handle: the address of the listener, and the number of a connection that is being made (0 if none).
 struct Handle {
   uint64_t magic;
   sockaddr_in address;
-  int socket;
+  uint64_t connection;
 };
 static_assert(sizeof(Handle) <= kHandleBytes);
 constexpr uint64_t kMagic = 0x706c7567696e;
@@ -140,6 +145,70 @@ Result begin(Logger log) {
   log(kLogInfo, ~0UL, __FILE__, __LINE__, "NET/Test : version %d", Version);
   return kSuccess;
 }
+
+// The sockets of connections that are being made. No function of the interface cancels `connect`, so a thread closes the
+// sockets of calls that nobody has repeated for some time. Otherwise a check for leaks would count them.
+class PendingConnections {
+ public:
+  ~PendingConnections() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  // Returns the number of the connection.
+  uint64_t add(int socket) {
+    const std::lock_guard lock(mutex_);
+    sockets_[++last_] = {socket, Clock::now()};
+    if (thread_.joinable() && !running_) thread_.join();
+    if (!std::exchange(running_, true)) thread_ = std::thread([this] { closeAbandoned(); });
+    return last_;
+  }
+
+  // Returns the socket, which is the caller's from now on; -1 if it was closed.
+  int take(uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    const auto found = sockets_.find(number);
+    if (found == sockets_.end()) return -1;
+    const int socket = found->second.socket;
+    sockets_.erase(found);
+    return socket;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kAbandoned{3};
+
+  struct Pending {
+    int socket;
+    Clock::time_point calledAt;
+  };
+
+  void closeAbandoned() {
+    std::unique_lock lock(mutex_);
+    while (!sockets_.empty() && !stopping_) {
+      changed_.wait_for(lock, kAbandoned / 4);
+      for (auto one = sockets_.begin(); one != sockets_.end();) {
+        const bool abandoned = Clock::now() - one->second.calledAt > kAbandoned;
+        if (abandoned) ::close(one->second.socket);
+        one = abandoned ? sockets_.erase(one) : std::next(one);
+      }
+    }
+    running_ = false;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<uint64_t, Pending> sockets_;  // by the number of the connection
+  uint64_t last_ = 0;
+  std::thread thread_;
+  bool running_ = false, stopping_ = false;
+};
+
+PendingConnections pendingConnections;
 
 // Returns how memory of GPUs is registered: "cuda" or "dmabuf"; empty if the plug-in does not support it.
 std::string gpus() {
@@ -196,7 +265,6 @@ Result listenAt(void* rawHandle, void** listenComm) {
   if (socket < 0) return fail(kSystemError, "socket");
   Handle handle{};
   handle.magic = kMagic;
-  handle.socket = -1;
   handle.address.sin_family = AF_INET;
   handle.address.sin_addr = ownAddress();
   auto* address = reinterpret_cast<sockaddr*>(&handle.address);
@@ -219,27 +287,31 @@ Result connectTo(void* rawHandle, void** sendComm) {
   if (Faults::has("never", "connect")) return kSuccess;
   if (handle.magic != kMagic) return kInvalidArgument;
   if (Faults::has("late") && allButOneOf(3)) return kSuccess;
-  if (handle.socket < 0) {
-    handle.socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (handle.socket < 0) return fail(kSystemError, "socket");
+  int socket = handle.connection == 0 ? -1 : pendingConnections.take(handle.connection);
+  if (socket < 0) {
+    socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (socket < 0) return fail(kSystemError, "socket");
     const auto* address = reinterpret_cast<const sockaddr*>(&handle.address);
-    if (::connect(handle.socket, address, sizeof handle.address) != 0 && errno != EINPROGRESS) {
-      ::close(handle.socket);
+    if (::connect(socket, address, sizeof handle.address) != 0 && errno != EINPROGRESS) {
+      ::close(socket);
       return fail(kRemoteError, "connect");
     }
-    std::memcpy(rawHandle, &handle, sizeof handle);
   }
-  pollfd waited{handle.socket, POLLOUT, 0};
-  if (::poll(&waited, 1, 0) == 0) return kSuccess;
+  pollfd waited{socket, POLLOUT, 0};
+  if (::poll(&waited, 1, 0) == 0) {
+    handle.connection = pendingConnections.add(socket);
+    std::memcpy(rawHandle, &handle, sizeof handle);
+    return kSuccess;
+  }
   int error = 0;
   socklen_t bytes = sizeof error;
-  ::getsockopt(handle.socket, SOL_SOCKET, SO_ERROR, &error, &bytes);
+  ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &bytes);
   if (error != 0) {
-    ::close(handle.socket);
+    ::close(socket);
     errno = error;
     return fail(kRemoteError, "connect");
   }
-  *sendComm = new Comm(handle.socket, true);
+  *sendComm = new Comm(socket, true);
   return kSuccess;
 }
 
