@@ -1,7 +1,7 @@
 // The body of the kernels for a network that reduces (CollNet). The ranks of a host form a chain, or a tree for
 // all-reduces by collnet_direct. Each rank passes chunks on towards the network and back (collectives/chain.h). The
 // leader's kernel treats the network as one more peer, whose LinkEnds come after those of all ranks; a thread of the
-// host moves the network's slots (engine/coll_net_link.h). SIMPLE is the only protocol.
+// host moves the network's slots (collnet/coll_net_link.h). SIMPLE is the only protocol.
 #pragma once
 
 #include "collectives/chain.h"

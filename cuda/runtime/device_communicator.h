@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "collnet/coll_net_offer.h"
 #include "cuda/runtime/access_page.h"
 #include "cuda/runtime/adapter_memory.h"
 #include "cuda/runtime/argument_areas.h"
@@ -39,7 +40,6 @@
 #include "engine/exchange_tasks.h"
 #include "engine/history.h"
 #include "engine/transfer_history.h"
-#include "transport/coll_net_offer.h"
 
 namespace jccl::device {
 

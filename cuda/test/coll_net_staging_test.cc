@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "collnet/test/switch_process.h"
 #include "cuda/test/staged_ranks.h"
-#include "test/switch_process.h"
 
 namespace jccl::test::coll_net_staging_test {
 namespace {

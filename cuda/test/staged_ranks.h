@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "collnet/coll_net_member.h"
 #include "cuda/runtime/device_communicator.h"
 #include "engine/communicator.h"
 #include "test/faulty_net.h"
@@ -201,28 +202,28 @@ class StagedRanks {
     return chain;
   }
 
+  CollNetMember& collNetOf(int rank) { return communicators_[rank]->attachment<CollNetMember>(); }
+
   void connectCollNet() {
     std::vector<std::vector<uint8_t>> offers(devices_.size());
-    for (int rank = 0; rank < size(); ++rank) expectOk(communicators_[rank]->collNet().offer(collNet_, &offers[rank]));
+    for (int rank = 0; rank < size(); ++rank) expectOk(collNetOf(rank).offer(collNet_, &offers[rank]));
     CollNetOffer common;
     expectOk(CollNetOffer::common(offers, &common));
     for (int group = 0; group < kChannels; ++group) {
       std::vector<std::vector<uint8_t>> handles(static_cast<size_t>(hosts()));
       for (int host = 0; host < hosts(); ++host) {
-        expectOk(communicators_[chained(host, group, 0)]->collNet().listen(group, &handles[host]));
+        expectOk(collNetOf(chained(host, group, 0)).listen(group, &handles[host]));
       }
       std::vector<std::thread> threads;
       for (int host = 0; host < hosts(); ++host) {
-        threads.emplace_back([&, host] {
-          Communicator& leader = *communicators_[chained(host, group, 0)];
-          expectOk(leader.collNet().connect(group, handles, host, kLimitNanos));
-        });
+        threads.emplace_back(
+            [&, host] { expectOk(collNetOf(chained(host, group, 0)).connect(group, handles, host, kLimitNanos)); });
       }
       for (std::thread& thread : threads) thread.join();
     }
     for (int rank = 0; rank < size(); ++rank) {
       std::vector<StagedEnds> ends;
-      expectOk(communicators_[rank]->stageCollNet(kChannels, common, ranksOfHost_, ends));
+      expectOk(collNetOf(rank).stage(kChannels, common, ranksOfHost_, ends));
       expectOk(devices_[rank]->connectCollNet(ends, common, communicators_[rank]->memory()));
     }
   }

@@ -90,7 +90,7 @@ void Channel::runWith(const Operation& operation, Transfer& transfer) {
   transfer.sliceCount = sliceCountOf(operation.choice, capacity, element);
   if (operation.choice.algorithm == Algorithm::Ring) return runRing<P>(operation, transfer);
   if (operation.choice.algorithm == Algorithm::Tree) return runTree<P>(operation, transfer);
-  if (isCollNet(operation.choice.algorithm)) return runCollNet<P>(operation, transfer);
+  if (operation.choice.algorithm != Algorithm::Direct) return added_->run(operation, transfer);
   if (runsByHosts(operation, transfer)) return runByHosts<P>(operation, transfer);
   runDirect<P>(operation, transfer);
 }
@@ -146,15 +146,9 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   primitives.finish();
 }
 
-void Channel::setHosts(const std::vector<int>& hostOf) {
-  hostOf_ = hostOf;
-  hosts_ = 1 + *std::max_element(hostOf.begin(), hostOf.end());
-  hostRanksConsecutive_ = std::is_sorted(hostOf.begin(), hostOf.end());
-}
-
 // Returns true if only the leaders of hosts send to other hosts. All ranks get the same answer.
 bool Channel::runsByHosts(const Operation& operation, const Transfer& transfer) const {
-  if ((operation.choice.flags & Choice::kByHosts) == 0 || hosts_ == 1) return false;
+  if ((operation.choice.flags & Choice::kByHosts) == 0 || hosts_.count() == 1) return false;
   switch (operation.code.collective) {
     case Collective::AllReduce:
     case Collective::Barrier:
@@ -163,11 +157,11 @@ bool Channel::runsByHosts(const Operation& operation, const Transfer& transfer) 
       return true;
     case Collective::AllGather:
     case Collective::ReduceScatter: {
-      if (!hostRanksConsecutive_ || operation.counts != nullptr || operation.choice.channels != 1) return false;
+      if (!hosts_.areConsecutive() || operation.counts != nullptr || operation.choice.channels != 1) return false;
       // A leader sends all its data for another leader before it receives, so this data must fit into half of the
       // slots.
       size_t largest = 0;
-      for (int host = 0; host < hosts_; ++host) largest = std::max(largest, ranksOf(host).count);
+      for (int host = 0; host < hosts_.count(); ++host) largest = std::max(largest, hosts_.ranksOf(host).count);
       return largest * operation.count <= kSlots / 2 * transfer.sliceCount;
     }
     default:
@@ -175,22 +169,16 @@ bool Channel::runsByHosts(const Operation& operation, const Transfer& transfer) 
   }
 }
 
-// Returns the ranks of a host. Requires hostRanksConsecutive_.
-ring::Part Channel::ranksOf(int host) const {
-  const auto [begin, end] = std::equal_range(hostOf_.begin(), hostOf_.end(), host);
-  return {static_cast<size_t>(begin - hostOf_.begin()), static_cast<size_t>(end - begin)};
-}
-
 // Returns the leader of a host: the root if it is on this host, otherwise the host's first rank. `root` is -1 if the
 // collective has no root.
 int Channel::leaderOf(int host, int root) const {
-  if (root >= 0 && hostOf_[root] == host) return root;
-  return static_cast<int>(std::find(hostOf_.begin(), hostOf_.end(), host) - hostOf_.begin());
+  if (root >= 0 && hosts_[root] == host) return root;
+  return hosts_.firstOf(host);
 }
 
 Channel::HostLinks Channel::hostLinks(int root) {
   HostLinks links;
-  const int host = hostOf_[rank_];
+  const int host = hosts_[rank_];
   links.leader = leaderOf(host, root);
   const auto add = [&](int peer) {
     links.recv[static_cast<size_t>(links.peers)] = &recvs_[peer];
@@ -201,11 +189,11 @@ Channel::HostLinks Channel::hostLinks(int root) {
     return links;
   }
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer != rank_ && hostOf_[peer] == host) add(peer);
+    if (peer != rank_ && hosts_[peer] == host) add(peer);
   }
   links.members = links.peers;
   links.hostsBefore = host;
-  for (int other = 0; other < hosts_; ++other) {
+  for (int other = 0; other < hosts_.count(); ++other) {
     if (other != host) add(leaderOf(other, root));
   }
   return links;
@@ -303,11 +291,11 @@ void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const 
   HostPrimitives<P> out(waiter_, gathered, toMembers, space);
   in.copy(0, static_cast<size_t>(rank_) * part, part);
   for (int i = 0; i < hosts.members; ++i) in.recvFrom(i, static_cast<size_t>(rank_ + 1 + i) * part, part);
-  const ring::Part own = ranksOf(hostOf_[rank_]);
+  const ring::Part own = hosts_.ranksOf(hosts_[rank_]);
   if (!in.failed()) between.send(own.begin * part, own.count * part);
-  for (int host = 0, link = 0; host < hosts_ && !in.failed(); ++host) {
-    if (host == hostOf_[rank_]) continue;
-    const ring::Part ranks = ranksOf(host);
+  for (int host = 0, link = 0; host < hosts_.count() && !in.failed(); ++host) {
+    if (host == hosts_[rank_]) continue;
+    const ring::Part ranks = hosts_.ranksOf(host);
     between.recvFrom(link++, ranks.begin * part, ranks.count * part);
   }
   // After a failure the result is incomplete, and members must not receive it.
@@ -349,12 +337,12 @@ void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const
   HostPrimitives<P> out(waiter_, finished, toMembers, space);
   in.recvReduceCopy(0, 0, whole, false);
   if (in.failed()) return;  // an incomplete sum must not be sent
-  for (int host = 0, link = 0; host < hosts_; ++host) {
-    if (host == hostOf_[rank_]) continue;
-    const ring::Part ranks = ranksOf(host);
+  for (int host = 0, link = 0; host < hosts_.count(); ++host) {
+    if (host == hosts_[rank_]) continue;
+    const ring::Part ranks = hosts_.ranksOf(host);
     between.sendTo(link++, ranks.begin * part, ranks.count * part);
   }
-  const ring::Part own = ranksOf(hostOf_[rank_]);
+  const ring::Part own = hosts_.ranksOf(hosts_[rank_]);
   between.recvReduceCopy(own.begin * part, own.begin * part, own.count * part, true);
   if (between.failed()) return;
   out.copy(static_cast<size_t>(rank_) * part, 0, part);

@@ -6,16 +6,18 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/mapped_memory.h"
-#include "collectives/coll_net.h"
 #include "collectives/direct.h"
 #include "collectives/hosts.h"
 #include "collectives/ring.h"
 #include "collectives/tree.h"
-#include "engine/coll_net_setup.h"
+#include "engine/added_schedule.h"
 #include "engine/operation.h"
+#include "engine/rank_hosts.h"
 #include "primitives/connection.h"
 #include "primitives/host_primitives.h"
 #include "primitives/wait.h"
@@ -34,17 +36,18 @@ class Channel {
   void setRing(const std::vector<int>& order);
   void setTree(int up, const std::vector<int>& down);
 
-  // Sets the host of each rank; hosts are numbered from 0. Without this call all ranks are on one host.
-  void setHosts(const std::vector<int>& hostOf);
+  // Sets the hosts of all ranks. Without this call all ranks are on one host.
+  void setHosts(RankHosts hosts) { hosts_ = std::move(hosts); }
+  const RankHosts& hosts() const { return hosts_; }
 
-  // Sets the group with which this channel runs CollNet operations. Must follow setHosts. `maxBytes`: the most bytes
-  // that one operation of the network can take.
-  Status setCollNet(const CollNetSetup::Group& group, size_t maxBytes);
-  // Returns true if CollNet can run this operation, provided that one count applies to all ranks. All ranks get the
-  // same answer.
-  bool collNetFits(Algorithm algorithm, OperationCode code) const;
-  // Returns the group in which this rank leads its host; null if another rank leads.
-  CollNetGroup* ownCollNetGroup() const { return collNet_.own; }
+  // Sets the schedule of all algorithms other than ring, tree and direct.
+  void add(std::unique_ptr<AddedSchedule> schedule) { added_ = std::move(schedule); }
+  // Returns null if there is none.
+  const AddedSchedule* added() const { return added_.get(); }
+
+  int index() const { return index_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
 
   bool hasRing() const { return !ringOrder_.empty(); }
   bool hasTree() const { return treeSet_; }
@@ -65,6 +68,11 @@ class Channel {
   // Runs this channel's share of the operation. Sets the fields of `transfer` that depend on the channel. A failure is
   // recorded in the wait control.
   void run(const Operation& operation, Transfer& transfer);
+
+  // Sets `space` to scratch memory for chunks of LL and LL128: one slice of each of `links` receive connections, and one
+  // slice to send. Returns false, and records the failure, if there is no memory. Defined in channel_scratch.h.
+  template <Protocol P>
+  bool scratch(int links, const Transfer& transfer, uint8_t*& space);
 
  private:
   template <Protocol P>
@@ -104,21 +112,11 @@ class Channel {
   template <Protocol P>
   void scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
 
-  int ranksOfChunk(Collective collective) const;
-  struct CollNetLinks;
-  CollNetLinks collNetLinks(bool chain, int leader);
-  CollNetPlan collNetPlan(const Operation& operation, const Transfer& transfer, const CollNetLinks& links) const;
-  template <Protocol P>
-  void runCollNet(const Operation& operation, const Transfer& transfer);
-
   bool runsByHosts(const Operation& operation, const Transfer& transfer) const;
-  ring::Part ranksOf(int host) const;
   int leaderOf(int host, int root) const;
   bool sendsZeroCopy(const Operation& operation) const;
   bool allNet() const;
   PartPlan partsOf(const Operation& operation) const;
-  template <Protocol P>
-  bool scratch(int links, const Transfer& transfer, uint8_t*& space);
 
   int index_;
   int rank_;
@@ -128,13 +126,10 @@ class Channel {
 
   std::vector<int> ringOrder_;  // [i]: the rank that is i places after this rank in the ring
   int ringPosition_ = 0;
-  std::vector<int> hostOf_;  // by rank
-  int hosts_ = 1;
-  bool hostRanksConsecutive_ = true;  // the ranks of each host have consecutive numbers
+  RankHosts hosts_;
   // used by a leader in a reduce-scatter: the sum of its host's inputs, which is larger than the output
   MappedMemory hostSum_;
-  CollNetSetup::Group collNet_;
-  size_t collNetMaxBytes_ = 0;
+  std::unique_ptr<AddedSchedule> added_;
   bool treeSet_ = false;
   int treeUp_ = -1;
   std::vector<int> treeDown_;

@@ -1,12 +1,11 @@
-// Scratch memory in which a channel unpacks LL and LL128 chunks. Only the source files of Channel include this header.
+// Scratch memory in which a channel unpacks LL and LL128 chunks. Only sources with schedules include this header.
 #pragma once
 
 #include "engine/channel.h"
 
 namespace jccl {
 
-// Sets `space` to memory for one slice of each of `links` receive connections and for one slice to send. The memory is
-// allocated when first needed, and only grows. Returns false if that failed. SIMPLE needs no memory.
+// The memory is allocated when first needed, and only grows. SIMPLE needs none.
 template <Protocol P>
 bool Channel::scratch(int links, const Transfer& transfer, uint8_t*& space) {
   if constexpr (P != Protocol::Simple) {

@@ -7,14 +7,6 @@
 #include "engine/plan_arguments.h"
 
 namespace jccl {
-namespace {
-
-// Limit for opening a CollNet plug-in. Initialisation does not wait longer, because the communicator works without
-// CollNet.
-constexpr int64_t kMaxOpenNanos = 20'000'000'000;
-
-}  // namespace
-
 Status Communicator::create(const CommunicatorConfig& config, std::unique_ptr<Communicator>& communicator) {
   auto error = std::make_unique<LastError>();
   std::unique_ptr<SharedMemory> memory;
@@ -29,7 +21,6 @@ Communicator::Communicator(const CommunicatorConfig& config, std::unique_ptr<Las
       error_(std::move(error)),
       shared_(std::move(memory)),
       slots_(Engine::segmentShape(config.engine).connection),
-      collNet_(config.engine.token[0], config.engine.size, collNetLimits()),
       engine_(config.engine, shared_->segment().address()),
       forwarding_(*shared_),
       net_(engine_, [this] { return this->memory(); }),
@@ -54,11 +45,6 @@ NetConfig Communicator::netConfig() const {
   if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
   if (config_.peerTimeoutNanos > 0) net.peerTimeoutNanos = config_.peerTimeoutNanos;
   return net;
-}
-
-CollNetLimits Communicator::collNetLimits() const {
-  const NetConfig net = netConfig();
-  return {std::min(net.connectTimeoutNanos, kMaxOpenNanos), net.peerTimeoutNanos};
 }
 
 Status Communicator::connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info) {
@@ -161,12 +147,6 @@ Status Communicator::setPaths(const std::vector<NetPath>& paths) {
   return Status::ok();
 }
 
-Status Communicator::stageCollNet(int groups, const CollNetOffer& common, int ranksOfHost,
-                                  std::vector<StagedEnds>& ends) {
-  if (staging_ != nullptr) return Status::invalid("collnet: stage before the staging starts");
-  return collNet_.stage(slots_, groups, common, ranksOfHost, ends);
-}
-
 Status Communicator::prepare() {
   if (Status planned = engine_.checkPlan(); !planned) return planned;
   if (Status started = forwarding_.start(net_.get()); !started) return started;
@@ -252,8 +232,11 @@ Status Communicator::startStaging(const ChannelControls& controls, StagingActivi
   StagingProxy::Forwarding forwarding;
   forwarding.counts = forwarding_.counts();
   forwarding.forwarders = forwardedSends_.counts();
-  if (!forwardedSends_.empty() || collNet_.isStaged()) {
-    forwarding.broken = [this] { return forwardedSends_.broken() || collNet_.failed(); };
+  if (!forwardedSends_.empty() || !attachments_.empty()) {
+    forwarding.broken = [this] {
+      return forwardedSends_.broken() || std::any_of(attachments_.begin(), attachments_.end(),
+                                                     [](const auto& attached) { return attached->failed(); });
+    };
   }
   const auto failed = [this] {
     engine_.abort(Code::Transport);
@@ -261,10 +244,12 @@ Status Communicator::startStaging(const ChannelControls& controls, StagingActivi
     if (net_.failed()) forwarding_.end("has a broken network: " + net_.get()->error(&peer).message());
   };
   staging_.reset(
-      new Staging{collNet_, StagingProxy(*net_.get(), controls, failed, oversubscribed ? 0 : StagingProxy::kSpinNanos,
-                                         std::move(forwarding))});
+      new Staging{attachments_, StagingProxy(*net_.get(), controls, failed,
+                                             oversubscribed ? 0 : StagingProxy::kSpinNanos, std::move(forwarding))});
   if (!staging_->proxy.started()) return staging_->proxy.started();
-  if (Status started = collNet_.start(staging_->proxy.activity()); !started) return started;
+  for (const auto& attached : attachments_) {
+    if (Status started = attached->startStaging(staging_->proxy.activity()); !started) return started;
+  }
   *activity = &staging_->proxy.activity();
   return Status::ok();
 }
@@ -285,8 +270,12 @@ void Communicator::dropMemory(uint64_t number) {
 
 std::string Communicator::lastError() const {
   std::string text = engine_.lastError();
-  for (const std::string& more : {error_->text(), collNet_.error(), forwardedSends_.error(), net_.error()}) {
-    if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
+  std::vector<std::string> more = {error_->text()};
+  for (const auto& attached : attachments_) more.push_back(attached->error());
+  more.push_back(forwardedSends_.error());
+  more.push_back(net_.error());
+  for (const std::string& one : more) {
+    if (!one.empty()) text += (text.empty() ? "" : "; ") + one;
   }
   return text;
 }

@@ -1,16 +1,17 @@
 // A rank's communicator on the host: the engine (Engine) with everything that the engine needs in this process, each
-// owned by a class of its own: shared memory, networks and their slots, forwarding, CollNet, staging.
+// owned by a class of its own: shared memory, networks and their slots, forwarding, staging, and what parts of JCCL add.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "base/status.h"
-#include "engine/coll_net_member.h"
+#include "engine/attachment.h"
 #include "engine/connect_info.h"
 #include "engine/engine.h"
 #include "engine/forwarding.h"
@@ -53,9 +54,24 @@ class Communicator final {
   Status probe(TransportKind transport, std::span<const uint8_t> info) const;
   // Sets the network devices that connections use. Must follow connect.
   Status setPaths(const std::vector<NetPath>& paths);
-  CollNetMember& collNet() { return collNet_; }
-  // See CollNetMember. Must precede startStaging.
-  Status stageCollNet(int groups, const CollNetOffer& common, int ranksOfHost, std::vector<StagedEnds>& ends);
+
+  // Returns the attachment of this type. The first call makes it from this communicator; it is destroyed after the
+  // engine.
+  template <typename Attached>
+  Attached& attachment() {
+    for (const auto& one : attachments_) {
+      if (auto* found = dynamic_cast<Attached*>(one.get()); found != nullptr) return *found;
+    }
+    auto made = std::make_unique<Attached>(*this);
+    Attached& attached = *made;
+    attachments_.push_back(std::move(made));
+    return attached;
+  }
+  // For attachments.
+  uint64_t token() const { return config_.engine.token[0]; }  // the same on all ranks
+  NetConfig netConfig() const;
+  NetworkSlots& slots() { return slots_; }
+  bool isStaging() const { return staging_ != nullptr; }
 
   // Checks that all connections of rings and trees exist, and makes those over InfiniBand or a plug-in now, so that a
   // failure shows during initialisation. Closes the networks that are not used.
@@ -101,12 +117,14 @@ class Communicator final {
   MemoryUsage memoryUsage() const;
 
  private:
-  // The threads that move data for kernels. CollNet's thread ends first, because it uses the proxy's activity.
+  // The threads that move data for kernels. Those of attachments end first, because they use the proxy's activity.
   struct Staging {
-    CollNetMember& collNet;
+    const std::vector<std::unique_ptr<Attachment>>& attachments;
     StagingProxy proxy;
 
-    ~Staging() { collNet.stop(); }
+    ~Staging() {
+      for (const auto& one : attachments) one->stopStaging();
+    }
   };
   // Tells forwarders, once no kernel runs any more, that this rank does not use their memory.
   struct ReleasedSends {
@@ -119,8 +137,6 @@ class Communicator final {
                std::unique_ptr<SharedMemory> memory);
   Status connectShared(int peer, TransportKind transport, const ConnectInfo& info);
   Status connectNet(int peer, TransportKind kind, const ConnectInfo& info);
-  NetConfig netConfig() const;
-  CollNetLimits collNetLimits() const;
 
   // A member uses those before it only, and is destroyed before them.
   const CommunicatorConfig config_;
@@ -128,7 +144,7 @@ class Communicator final {
   const std::unique_ptr<SharedMemory> shared_;
   NetworkSlots slots_;
   Networks networks_;
-  CollNetMember collNet_;
+  std::vector<std::unique_ptr<Attachment>> attachments_;
   Engine engine_;
   ForwardingOffer forwarding_;
   ForwardedSends forwardedSends_;

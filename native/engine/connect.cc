@@ -79,8 +79,7 @@ Worker::Holds Engine::holds() {
   return [this](std::thread::id thread) {
     return (control_.progress != nullptr && control_.progress->holds(thread)) ||
            std::any_of(channels_.begin(), channels_.end(), [thread](const auto& channel) {
-             CollNetGroup* group = channel->ownCollNetGroup();
-             return group != nullptr && group->holds(thread);
+             return channel->added() != nullptr && channel->added()->holds(thread);
            });
   };
 }
@@ -93,26 +92,25 @@ Status Engine::setRing(int channel, const std::vector<int>& order) {
 
 Status Engine::setHosts(const std::vector<int>& hostOf) {
   if (Status valid = checkHosts(hostOf, config_.size); !valid) return valid;
-  for (const auto& channel : channels_) channel->setHosts(hostOf);
+  for (const auto& channel : channels_) channel->setHosts(RankHosts(hostOf));
   return Status::ok();
 }
 
-Status Engine::setCollNet(const CollNetSetup& setup) {
-  const auto groups = static_cast<int>(setup.groups.size());
-  if (groups < 1 || groups > config_.channels) {
-    return Status::invalid("groups=" + std::to_string(groups) +
+Status Engine::addSchedules(std::vector<std::unique_ptr<AddedSchedule>> schedules) {
+  const auto count = static_cast<int>(schedules.size());
+  if (count < 1 || count > config_.channels) {
+    return Status::invalid("schedules=" + std::to_string(count) +
                            ", expected 1 to channels=" + std::to_string(config_.channels));
   }
-  for (int group = 0; group < groups; ++group) {
-    Status set = channels_[group]->setCollNet(setup.groups[static_cast<size_t>(group)], setup.common.maxBytes);
-    if (!set) return set;
+  bool mayBlock = false;
+  for (int channel = 0; channel < count; ++channel) {
+    auto& schedule = schedules[static_cast<size_t>(channel)];
+    mayBlock = mayBlock || schedule->mayBlock();
+    channels_[channel]->add(std::move(schedule));
   }
-  collNet_ = setup.common;
-  collNetGroups_ = groups;
-  control_.onlyNetwork = false;  // the network's events do not report CollNet's progress
-  const bool leads = std::any_of(setup.groups.begin(), setup.groups.end(),
-                                 [](const CollNetSetup::Group& group) { return group.own != nullptr; });
-  return leads ? openOperationThread() : Status::ok();
+  addedSchedules_ = count;
+  control_.onlyNetwork = false;  // the network's events do not report the progress of an added schedule
+  return mayBlock ? openOperationThread() : Status::ok();
 }
 
 Status Engine::setTree(int channel, int up, const std::vector<int>& down) {

@@ -91,9 +91,10 @@ class Engine {
   Status setRing(int channel, const std::vector<int>& order);
   Status setTree(int channel, int up, const std::vector<int>& down);
   Status setHosts(const std::vector<int>& hostOf);
-  // Enables CollNet: from now on the network reduces if the choice of an operation says so. Must follow setHosts and
-  // all connect calls. The groups in `setup` must outlive the communicator.
-  Status setCollNet(const CollNetSetup& setup);
+  // Adds a schedule to each of the first channels, for operations whose choice names its algorithm. Must follow setHosts
+  // and all connect calls.
+  Status addSchedules(std::vector<std::unique_ptr<AddedSchedule>> schedules);
+  Channel& channel(int number) { return *channels_[static_cast<size_t>(number)]; }
   // Checks that every channel has a ring, and that all connections of rings and trees exist.
   Status checkPlan() const;
   Status checkConnected(std::span<const PointToPointTask> tasks) const;
@@ -171,8 +172,7 @@ class Engine {
   std::vector<TransportKind> transports_;
   std::vector<Segment> peerSegments_;
   int localPeers_ = 0;
-  CollNetOffer collNet_;  // the abilities that the CollNet plug-ins of all ranks offer
-  int collNetGroups_ = 0;
+  int addedSchedules_ = 0;  // number of channels that have an added schedule
   ReduceCopyFn kernels_[kDataTypeCount][kReduceOpCount] = {};
 
   // runs operations if calls of a network may block; null: the calling thread runs them

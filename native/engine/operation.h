@@ -26,7 +26,7 @@ constexpr const char* nameOf(Algorithm algorithm) {
   return names[static_cast<unsigned>(algorithm)];
 }
 
-// Returns true if the network reduces (collectives/coll_net.h).
+// Returns true if the network reduces (collnet/schedules.h).
 JCCL_FN constexpr bool isCollNet(Algorithm algorithm) {
   return algorithm == Algorithm::CollNetDirect || algorithm == Algorithm::CollNetChain;
 }

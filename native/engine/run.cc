@@ -212,16 +212,15 @@ Code Engine::finish(const Operation& operation, bool inPlace) {
 Choice Engine::adjustChoice(Choice choice, OperationCode code, bool evenParts) const {
   const Collective collective = code.collective;
   if (choice.channels > config_.channels) choice.channels = static_cast<uint8_t>(config_.channels);
-  if (isCollNet(choice.algorithm)) {
-    const bool done = (!reduces(collective) || collNet_.reduces(code.type, code.op)) &&
-                      (collective == Collective::AllReduce || collNet_.gathers);
-    if (collNetGroups_ > 0 && evenParts && done && channels_[0]->collNetFits(choice.algorithm, code)) {
-      choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, collNetGroups_));
+  const Algorithm algorithm = choice.algorithm;
+  if (algorithm != Algorithm::Ring && algorithm != Algorithm::Tree && algorithm != Algorithm::Direct) {
+    const AddedSchedule* added = channels_[0]->added();
+    if (evenParts && added != nullptr && added->runs(algorithm, code)) {
+      choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, addedSchedules_));
     } else {
       choice.algorithm = Algorithm::Ring;
     }
   }
-  if (choice.algorithm == Algorithm::Nvls) choice.algorithm = Algorithm::Ring;  // NVLS is for GPUs only
   if (choice.algorithm == Algorithm::Tree && collective != Collective::AllReduce) choice.algorithm = Algorithm::Ring;
   if (choice.algorithm == Algorithm::Tree && !channels_[0]->hasTree()) choice.algorithm = Algorithm::Ring;
   if (choice.algorithm == Algorithm::Direct && config_.size - 1 > kMaxFanout) choice.algorithm = Algorithm::Ring;

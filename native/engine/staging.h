@@ -55,10 +55,10 @@ class StagingProxy {
   struct Forwarding {
     StagingCounts* counts = nullptr;  // shared with the ranks for which this rank forwards; null: it forwards for none
     std::vector<StagingCounts*> forwarders;  // the counts of this rank's forwarders
-    std::function<bool()> broken;  // returns true if a forwarder or CollNet failed; empty: this rank uses neither
+    std::function<bool()> broken;  // returns true if a forwarder or an attachment failed; empty: this rank has neither
   };
 
-  // When the network, a forwarder or CollNet fails, the thread calls `failed` and then ends the waits of kernels with
+  // When the network, a forwarder or an attachment fails, the thread calls `failed` and then ends the waits of kernels with
   // Code::Transport, by writing to `controls`. The words of `controls` must exist until the activity is closed or this
   // object is destroyed. `spinNanos`: while an operation is in flight, the thread polls without a pause until nothing
   // has moved for this long; use 0 on hosts that have no core for the thread.

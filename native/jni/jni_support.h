@@ -162,6 +162,14 @@ inline jbyteArray newBytes(JNIEnv* env, const void* data, std::size_t bytes) {
   return array;
 }
 
+// Returns the text as a line of an answer. Replaces all bytes except printable ASCII, because texts of plug-ins can
+// contain any bytes.
+inline std::string lineOf(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text + '\n';
+}
+
 // Makes a Java string. NewStringUTF expects modified UTF-8, but messages of system calls and file names may contain
 // other bytes. So every byte except printable ASCII and the new line becomes a question mark.
 inline jstring newString(JNIEnv* env, std::string text) {

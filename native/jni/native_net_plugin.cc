@@ -5,7 +5,6 @@
 #include "jni/java_constants.h"
 #include "jni/jni_support.h"
 #include "plugin/net_devices.h"
-#include "transport/coll_net.h"
 
 #define JAVA(name) io_jccl_nativelib_NativeNetPlugin_##name
 
@@ -17,14 +16,6 @@ static_assert(jccl::jni::isLayout({JAVA(DEVICE_GUID), JAVA(DEVICE_PORT), JAVA(DE
 
 constexpr float kMaxLatencyMicros = 1e6F;
 
-// Returns the text as a line of the answer. Replaces all bytes except printable ASCII, because texts of plug-ins can
-// contain any bytes.
-std::string lineOf(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return text + '\n';
-}
-
 }  // namespace
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeNetPlugin_probe(JNIEnv* env, jclass, jstring plugin,
@@ -35,12 +26,12 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeNetPlugin_probe(JNIEnv
     jccl::plugin::NetDevices found;
     const jccl::Status probed = jccl::plugin::probeNetDevices(name, limitNanos, &found);
     std::vector<std::int64_t> numbers;
-    std::string lines = probed ? "" : lineOf(probed.message());
+    std::string lines = probed ? "" : jccl::jni::lineOf(probed.message());
     if (probed) {
-      lines = lineOf(found.plugin->name()) + lineOf(found.plugin->file());
+      lines = jccl::jni::lineOf(found.plugin->name()) + jccl::jni::lineOf(found.plugin->file());
       numbers.push_back(found.plugin->version());
       for (const jccl::plugin::DeviceProperties& one : found.devices) {
-        lines += lineOf(one.name) + lineOf(one.pciPath);
+        lines += jccl::jni::lineOf(one.name) + jccl::jni::lineOf(one.pciPath);
         const std::size_t at = numbers.size();
         numbers.resize(at + JAVA(DEVICE_LENGTH));
         std::int64_t* row = &numbers[at];
@@ -58,18 +49,5 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeNetPlugin_probe(JNIEnv
     env->SetObjectArrayElement(texts, 0, text);
     if (env->ExceptionCheck() || found.plugin == nullptr) return nullptr;
     return jccl::jni::newLongs(env, numbers);
-  });
-}
-
-JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeNetPlugin_probeReducing(JNIEnv* env, jclass, jstring plugin,
-                                                                               jlong limitNanos) {
-  return jccl::jni::guarded<jstring>(nullptr, [&]() -> jstring {
-    std::string name;
-    if (!jccl::jni::copyString(env, plugin, name)) return nullptr;
-    std::unique_ptr<jccl::CollNet> opened;
-    if (!jccl::CollNet::open(name, 0, {limitNanos, limitNanos}, &opened)) return nullptr;
-    std::string lines;
-    for (const jccl::plugin::DeviceProperties& one : opened->devices()) lines += lineOf(one.name) + lineOf(one.pciPath);
-    return jccl::jni::newString(env, lines);
   });
 }

@@ -26,6 +26,7 @@ class NativeLayersTest {
     private static final Map<String, Integer> LAYERS = Map.ofEntries(
             entry("tuner", 5), // parts that can be left out, so nothing includes them
             entry("profiler", 5),
+            entry("collnet", 5),
             entry("jni", 4),
             entry("engine", 3),
             entry("collectives", 2),

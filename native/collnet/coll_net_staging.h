@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "engine/coll_net_link.h"
+#include "collnet/coll_net_link.h"
 #include "engine/staging_activity.h"
 
 namespace jccl {

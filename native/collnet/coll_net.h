@@ -19,9 +19,9 @@
 #include "base/mapped_memory.h"
 #include "base/status.h"
 #include "base/types.h"
-#include "plugin/collnet_library.h"
+#include "collnet/coll_net_offer.h"
+#include "collnet/collnet_library.h"
 #include "plugin/net_abi.h"
-#include "transport/coll_net_offer.h"
 
 namespace jccl {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "collnet/coll_net.h"
 #include "engine/operation.h"
 #include "primitives/connection.h"
-#include "transport/coll_net.h"
 
 namespace jccl {
 

@@ -1,5 +1,7 @@
-// Natives of io.jccl.nativelib.NativeCollNet.
+// Natives of io.jccl.nativelib.NativeCollNet, and of NativeNetPlugin for devices of a network that reduces.
+#include "collnet/coll_net_member.h"
 #include "io_jccl_nativelib_NativeCollNet.h"
+#include "io_jccl_nativelib_NativeNetPlugin.h"
 #include "jni/host_call.h"
 #include "jni/jni_support.h"
 #include "jni/rows.h"
@@ -13,6 +15,8 @@ using namespace jccl::jni;
 
 static_assert(isLayout({JAVA(COMMON_GROUPS), JAVA(COMMON_GATHERS), JAVA(COMMON_MEGABITS), JAVA(COMMON_LATENCY_NANOS)},
                        JAVA(COMMON_LENGTH)));
+
+CollNetMember& collNetOf(const HostCall& host) { return host->attachment<CollNetMember>(); }
 
 // Copies arrays of bytes; a null array becomes an empty one. Returns false if an exception is pending.
 bool copyAll(JNIEnv* env, jobjectArray array, std::vector<std::vector<uint8_t>>& out) {
@@ -35,7 +39,7 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_offer(JNIEnv* 
     std::string name;
     std::vector<uint8_t> offer;
     const HostCall host(handle);
-    if (!copyString(env, plugin, name) || host.codeOf(host->collNet().offer(name, &offer)) != 0) return nullptr;
+    if (!copyString(env, plugin, name) || host.codeOf(collNetOf(host).offer(name, &offer)) != 0) return nullptr;
     return newBytes(env, offer.data(), offer.size());
   });
 }
@@ -62,7 +66,7 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_listen(JNIEnv*
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::vector<uint8_t> made;
     const HostCall host(handle);
-    if (host.codeOf(host->collNet().listen(group, &made)) != 0) return nullptr;
+    if (host.codeOf(collNetOf(host).listen(group, &made)) != 0) return nullptr;
     return newBytes(env, made.data(), made.size());
   });
 }
@@ -74,7 +78,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_connect(JNIEnv* env,
     std::vector<std::vector<uint8_t>> all;
     if (!copyAll(env, handles, all)) return static_cast<jint>(Code::Invalid);
     const HostCall host(handle);
-    return host.codeOf(host->collNet().connect(group, all, member, timeoutNanos));
+    return host.codeOf(collNetOf(host).connect(group, all, member, timeoutNanos));
   });
 }
 
@@ -91,7 +95,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_use(JNIEnv* env, jcl
     CollNetOffer common;
     const HostCall host(handle);
     if (const jint code = host.codeOf(CollNetOffer::common(all, &common)); code != 0) return code;
-    return host.codeOf(host->collNet().use(host->engine(), byGroup, common));
+    return host.codeOf(collNetOf(host).use(byGroup, common));
   });
 }
 
@@ -103,8 +107,8 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_stage(JNIEnv* 
     std::vector<StagedEnds> ends;
     const HostCall host(handle);
     if (!copyAll(env, offers, all) || host.codeOf(CollNetOffer::common(all, &common)) != 0) return nullptr;
-    if (host.codeOf(host->stageCollNet(groups, common, ranksOfHost, ends)) != 0) return nullptr;
-    std::vector<int64_t> rows = {reinterpret_cast<int64_t>(&host->collNet().staged())};
+    if (host.codeOf(collNetOf(host).stage(groups, common, ranksOfHost, ends)) != 0) return nullptr;
+    std::vector<int64_t> rows = {reinterpret_cast<int64_t>(&collNetOf(host).staged())};
     appendStaged(ends, rows);
     return newLongs(env, rows);
   });
@@ -112,7 +116,20 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_stage(JNIEnv* 
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCollNet_drop(JNIEnv*, jclass, jlong handle) {
   guarded(0, [&] {
-    HostCall(handle)->collNet().drop();
+    collNetOf(HostCall(handle)).drop();
     return 0;
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeNetPlugin_probeReducing(JNIEnv* env, jclass, jstring plugin,
+                                                                               jlong limitNanos) {
+  return guarded<jstring>(nullptr, [&]() -> jstring {
+    std::string name;
+    std::unique_ptr<CollNet> opened;
+    if (!copyString(env, plugin, name)) return nullptr;
+    if (!CollNet::open(name, 0, {limitNanos, limitNanos}, &opened)) return nullptr;
+    std::string lines;
+    for (const plugin::DeviceProperties& one : opened->devices()) lines += lineOf(one.name) + lineOf(one.pciPath);
+    return newString(env, lines);
   });
 }

@@ -1,4 +1,4 @@
-#include "engine/coll_net_link.h"
+#include "collnet/coll_net_link.h"
 
 #include <atomic>
 #include <bit>

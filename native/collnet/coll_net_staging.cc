@@ -1,4 +1,4 @@
-#include "engine/coll_net_staging.h"
+#include "collnet/coll_net_staging.h"
 
 #include <algorithm>
 #include <chrono>

@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "collnet/coll_net_channel.h"
+#include "collnet/test/switch_process.h"
 #include "test/rank_threads.h"
-#include "test/switch_process.h"
-#include "transport/coll_net.h"
 
 namespace jccl::test {
 
@@ -42,13 +43,22 @@ class CollNetRanks {
       connect(group, leaders);
     }
     for (size_t rank = 0; rank < size; ++rank) {
-      CollNetSetup setup;
-      setup.common = common;
+      std::vector<CollNetChannel::Group> own;
       for (int group = 0; group < groups; ++group) {
-        setup.groups.push_back({groups_[static_cast<size_t>(group)], nets[rank]->group(group)});
+        own.push_back({groups_[static_cast<size_t>(group)], nets[rank]->group(group)});
       }
-      check(ranks[static_cast<int>(rank)].setCollNet(setup));
+      check(use(ranks[static_cast<int>(rank)], own, common));
     }
+  }
+
+  // Lets an engine use the groups, of which channel i uses the i-th.
+  static Status use(Engine& engine, const std::vector<CollNetChannel::Group>& groups, const CollNetOffer& common) {
+    std::vector<std::unique_ptr<AddedSchedule>> schedules(groups.size());
+    for (size_t i = 0; i < groups.size(); ++i) {
+      Status made = CollNetChannel::make(engine.channel(static_cast<int>(i)), groups[i], common, &schedules[i]);
+      if (!made) return made;
+    }
+    return engine.addSchedules(std::move(schedules));
   }
 
   bool leads(int rank) const { return nets[static_cast<size_t>(rank)]->group(0) != nullptr; }

@@ -1,4 +1,4 @@
-#include "transport/coll_net.h"
+#include "collnet/coll_net.h"
 
 #include <algorithm>
 #include <string>

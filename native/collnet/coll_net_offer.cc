@@ -1,4 +1,4 @@
-#include "transport/coll_net_offer.h"
+#include "collnet/coll_net_offer.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,14 +1,15 @@
-// The part of Channel that runs CollNet operations: the network between the hosts reduces.
+#include "collnet/coll_net_channel.h"
+
 #include <algorithm>
 #include <array>
+#include <utility>
 
-#include "engine/channel.h"
 #include "engine/channel_scratch.h"
 
 namespace jccl {
 namespace {
 
-// The network, in the form that a leader's schedule needs (collectives/coll_net.h). The network takes chunks from the
+// The network, in the form that a leader's schedule needs (collnet/schedules.h). The network takes chunks from the
 // output of the inward transfer. The results of the network are the input of the outward transfer.
 class LeaderNetwork {
  public:
@@ -53,52 +54,69 @@ class LeaderNetwork {
 
 }  // namespace
 
-Status Channel::setCollNet(const CollNetSetup::Group& group, size_t maxBytes) {
-  bool fits = hosts_ > 1 && group.leaders.size() == static_cast<size_t>(hosts_);
+Status CollNetChannel::make(Channel& channel, const Group& group, const CollNetOffer& common,
+                            std::unique_ptr<AddedSchedule>* made) {
+  const RankHosts& hosts = channel.hosts();
+  bool fits = hosts.count() > 1 && group.leaders.size() == static_cast<size_t>(hosts.count());
   for (size_t host = 0; fits && host < group.leaders.size(); ++host) {
     const int leader = group.leaders[host];
-    fits = leader >= 0 && leader < size_ && hostOf_[static_cast<size_t>(leader)] == static_cast<int>(host);
+    fits = leader >= 0 && leader < channel.size() && hosts[leader] == static_cast<int>(host);
   }
-  const bool leads = fits && group.leaders[static_cast<size_t>(hostOf_[static_cast<size_t>(rank_)])] == rank_;
-  if (fits && leads == (group.own != nullptr) && (!leads || group.own->members() == hosts_)) {
-    collNet_ = group;
-    collNetMaxBytes_ = maxBytes;
+  const bool leads = fits && group.leaders[static_cast<size_t>(hosts[channel.rank()])] == channel.rank();
+  if (fits && leads == (group.own != nullptr) && (!leads || group.own->members() == hosts.count())) {
+    made->reset(new CollNetChannel(channel, group, common));
     return Status::ok();
   }
-  return Status::invalid("channel=" + std::to_string(index_) + " leaders=" + std::to_string(group.leaders.size()) +
-                         ", expected one leader for each of hosts=" + std::to_string(hosts_) +
+  return Status::invalid("channel=" + std::to_string(channel.index()) +
+                         " leaders=" + std::to_string(group.leaders.size()) +
+                         ", expected one leader for each of hosts=" + std::to_string(hosts.count()) +
                          ", at least 2 hosts, and a connected group only if this rank leads its host");
 }
 
 // Returns the number of ranks for which one chunk contains data: all ranks in an all-gather or a reduce-scatter.
-int Channel::ranksOfChunk(Collective collective) const { return collective == Collective::AllReduce ? 1 : size_; }
+int CollNetChannel::ranksOfChunk(Collective collective) const {
+  return collective == Collective::AllReduce ? 1 : channel_.size();
+}
 
-bool Channel::collNetFits(Algorithm algorithm, OperationCode code) const {
-  if (collNet_.leaders.empty()) return false;
-  const size_t element = sizeOf(code.type);
+bool CollNetChannel::runs(Algorithm algorithm, OperationCode code) const {
+  const bool direct = algorithm == Algorithm::CollNetDirect;
+  if (!direct && algorithm != Algorithm::CollNetChain) return false;
+  if (reduces(code.collective) && !common_.reduces(code.type, code.op)) return false;
+  if (code.collective != Collective::AllReduce && !common_.gathers) return false;
   size_t largest = 0;
-  bool even = hostRanksConsecutive_;
-  for (int host = 0; host < hosts_; ++host) {
-    const auto ranks = static_cast<size_t>(std::count(hostOf_.begin(), hostOf_.end(), host));
+  bool even = hosts_.areConsecutive();
+  for (int host = 0; host < hosts_.count(); ++host) {
+    const size_t ranks = hosts_.sizeOf(host);
     even = even && (host == 0 || ranks == largest);
     largest = std::max(largest, ranks);
   }
-  if (algorithm == Algorithm::CollNetDirect && largest > kMaxFanout) return false;
-  if (collNetChunkBytes(collNetMaxBytes_, ranksOfChunk(code.collective), element) == 0) return false;
+  if (direct && largest > kMaxFanout) return false;
+  if (collNetChunkBytes(common_.maxBytes, ranksOfChunk(code.collective), sizeOf(code.type)) == 0) return false;
   switch (code.collective) {
     case Collective::AllReduce:
       return true;
     case Collective::AllGather:
     case Collective::ReduceScatter:
-      return algorithm == Algorithm::CollNetDirect && even;
+      return direct && even;
     default:
       return false;
   }
 }
 
+void CollNetChannel::run(const Operation& operation, const Transfer& transfer) {
+  switch (operation.choice.protocol) {
+    case Protocol::LL:
+      return runWith<Protocol::LL>(operation, transfer);
+    case Protocol::LL128:
+      return runWith<Protocol::LL128>(operation, transfer);
+    case Protocol::Simple:
+      return runWith<Protocol::Simple>(operation, transfer);
+  }
+}
+
 // A rank's connections within its host. `members`: the ranks that reach the leader through this rank. Unless this rank
 // is the leader, it has one more pair of connections: to the leader, or to the next rank towards the leader.
-struct Channel::CollNetLinks {
+struct CollNetChannel::HostLinks {
   std::array<RecvConnection*, kMaxFanout> memberRecvs{};
   std::array<SendConnection*, kMaxFanout> memberSends{};
   int members = 0;
@@ -110,96 +128,93 @@ struct Channel::CollNetLinks {
   Links outward() { return {&leaderRecv, leaderLinks, memberSends.data(), members, 0}; }
 };
 
-Channel::CollNetLinks Channel::collNetLinks(bool chain, int leader) {
-  CollNetLinks links;
+CollNetChannel::HostLinks CollNetChannel::linksOf(bool chain, int leader) {
+  HostLinks links;
   const auto addMember = [&](int rank) {
-    links.memberRecvs[static_cast<size_t>(links.members)] = &recvs_[static_cast<size_t>(rank)];
-    links.memberSends[static_cast<size_t>(links.members++)] = &sends_[static_cast<size_t>(rank)];
+    links.memberRecvs[static_cast<size_t>(links.members)] = &channel_.recvFrom(rank);
+    links.memberSends[static_cast<size_t>(links.members++)] = &channel_.sendTo(rank);
   };
+  const int own = channel_.rank();
   int previous = leader;  // the preceding rank in the chain, which begins with the leader
   int towardsLeader = leader;
-  for (int rank = 0; rank < size_; ++rank) {
-    if (rank == leader || hostOf_[static_cast<size_t>(rank)] != hostOf_[static_cast<size_t>(rank_)]) continue;
-    if (chain ? previous == rank_ : leader == rank_) addMember(rank);
-    if (rank == rank_ && chain) towardsLeader = previous;
+  for (int rank = 0; rank < channel_.size(); ++rank) {
+    if (rank == leader || hosts_[rank] != hosts_[own]) continue;
+    if (chain ? previous == own : leader == own) addMember(rank);
+    if (rank == own && chain) towardsLeader = previous;
     previous = rank;
   }
-  if (rank_ == leader) return links;
-  links.leaderRecv = &recvs_[static_cast<size_t>(towardsLeader)];
-  links.leaderSend = &sends_[static_cast<size_t>(towardsLeader)];
+  if (own == leader) return links;
+  links.leaderRecv = &channel_.recvFrom(towardsLeader);
+  links.leaderSend = &channel_.sendTo(towardsLeader);
   links.leaderLinks = 1;
   return links;
 }
 
-CollNetPlan Channel::collNetPlan(const Operation& operation, const Transfer& transfer,
-                                 const CollNetLinks& links) const {
+CollNetPlan CollNetChannel::planOf(const Operation& operation, const Transfer& transfer, const HostLinks& links) const {
   using Role = CollNetPlan::Role;
   CollNetPlan plan;
   plan.role = links.leaderLinks == 0 ? Role::Leader : links.members > 0 ? Role::Relay : Role::Last;
   plan.ahead = CollNetGroup::kSlots;
   const int ranks = ranksOfChunk(operation.code.collective);
-  const size_t most = collNetChunkBytes(collNetMaxBytes_, ranks, transfer.elementBytes);
+  const size_t most = collNetChunkBytes(common_.maxBytes, ranks, transfer.elementBytes);
   plan.chunkCount = std::min(transfer.sliceCount, most / transfer.elementBytes);
-  ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
+  ring::share(operation.count, channel_.index(), operation.choice.channels, plan.begin, plan.count);
   return plan;
 }
 
 template <Protocol P>
-void Channel::runCollNet(const Operation& operation, const Transfer& transfer) {
-  const auto host = static_cast<size_t>(hostOf_[static_cast<size_t>(rank_)]);
-  const std::vector<int>& leaders = collNet_.leaders;
-  CollNetLinks links = collNetLinks(operation.choice.algorithm == Algorithm::CollNetChain, leaders[host]);
+void CollNetChannel::runWith(const Operation& operation, const Transfer& transfer) {
+  Waiter& waiter = channel_.waiter();
+  const auto host = static_cast<size_t>(hosts_[channel_.rank()]);
+  const std::vector<int>& leaders = group_.leaders;
+  HostLinks links = linksOf(operation.choice.algorithm == Algorithm::CollNetChain, leaders[host]);
   const Links inward = links.inward();
   const Links outward = links.outward();
-  const CollNetPlan plan = collNetPlan(operation, transfer, links);
+  const CollNetPlan plan = planOf(operation, transfer, links);
   const bool leads = plan.role == CollNetPlan::Role::Leader;
   uint8_t* space = nullptr;
-  if (!scratch<P>(std::max(links.members, 1), transfer, space)) return;
+  if (!channel_.scratch<P>(std::max(links.members, 1), transfer, space)) return;
   Transfer inTransfer = transfer;
   inTransfer.zeroCopy = false;
   inTransfer.streaming = false;  // the network reads the output next, so it should stay in the cache
   Transfer outTransfer = inTransfer;
   outTransfer.streaming = transfer.streaming;
-  HostPrimitives<P> in(waiter_, inTransfer, inward, space);
-  HostPrimitives<P> out(waiter_, outTransfer, outward, space);
+  HostPrimitives<P> in(waiter, inTransfer, inward, space);
+  HostPrimitives<P> out(waiter, outTransfer, outward, space);
 
   // The network does not check that all hosts run the same operation. So each leader sends an empty chunk, whose check
   // word the receiver compares, to the leader of the next host.
   const size_t hosts = leaders.size();
-  const auto next = static_cast<size_t>(leaders[(host + 1) % hosts]);
-  RecvConnection* fromLeader = &recvs_[static_cast<size_t>(leaders[(host + hosts - 1) % hosts])];
-  SendConnection* toLeader = &sends_[next];
+  const int next = leaders[(host + 1) % hosts];
+  RecvConnection* fromLeader = &channel_.recvFrom(leaders[(host + hosts - 1) % hosts]);
+  SendConnection* toLeader = &channel_.sendTo(next);
   const Links between{&fromLeader, 1, &toLeader, 1, 0};
-  HostPrimitives<P> check(waiter_, inTransfer, between, space);
+  HostPrimitives<P> check(waiter, inTransfer, between, space);
 
   if (leads) {
     const size_t bytes = std::min(plan.chunkCount, plan.count) * transfer.elementBytes *
                          static_cast<size_t>(ranksOfChunk(operation.code.collective));
-    if (Status reserved = collNet_.own->reserve(bytes, bytes); !reserved) {
-      waiter_.control().fail(reserved.code() == Code::NoMemory ? Code::NoMemory : Code::Transport);
+    if (Status reserved = group_.own->reserve(bytes, bytes); !reserved) {
+      waiter.control().fail(reserved.code() == Code::NoMemory ? Code::NoMemory : Code::Transport);
       return;
     }
     check.send(0, 0);
   }
-  const WaitPlace place{static_cast<int>(next), TransportKind::Plugin, WaitFor::CollNet, P, operation.sequence};
-  LeaderNetwork network(collNet_.own, waiter_, operation, inTransfer, outTransfer, place);
+  const WaitPlace place{next, TransportKind::Plugin, WaitFor::CollNet, P, operation.sequence};
+  LeaderNetwork network(group_.own, waiter, operation, inTransfer, outTransfer, place);
   if (operation.code.collective == Collective::AllReduce) {
     collNetAllReduce(in, out, network, plan);
   } else {
-    const ring::Part ofHost = ranksOf(static_cast<int>(host));
-    const CollNetRanks ranks{static_cast<size_t>(size_), ofHost.count, static_cast<size_t>(rank_) - ofHost.begin,
-                             operation.count, links.members};
+    const ring::Part ofHost = hosts_.ranksOf(static_cast<int>(host));
+    const CollNetRanks ranks{static_cast<size_t>(channel_.size()), ofHost.count,
+                             static_cast<size_t>(channel_.rank()) - ofHost.begin, operation.count, links.members};
     if (operation.code.collective == Collective::AllGather) {
       collNetAllGather(in, out, network, plan, ranks);
     } else {
       collNetReduceScatter(in, out, network, plan, ranks);
     }
   }
-  if (leads && !waiter_.control().failed()) check.recv(0, 0);
+  if (leads && !waiter.control().failed()) check.recv(0, 0);
 }
-
-template void Channel::runCollNet<Protocol::LL>(const Operation&, const Transfer&);
-template void Channel::runCollNet<Protocol::LL128>(const Operation&, const Transfer&);
-template void Channel::runCollNet<Protocol::Simple>(const Operation&, const Transfer&);
 
 }  // namespace jccl

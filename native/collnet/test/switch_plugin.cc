@@ -36,8 +36,8 @@
 #include <string>
 #include <thread>
 
-#include "plugin/collnet_abi.h"
-#include "test/plugin/switch_protocol.h"
+#include "collnet/collnet_abi.h"
+#include "collnet/test/switch_protocol.h"
 
 namespace jccl::plugin {
 namespace {

@@ -15,7 +15,8 @@
 #include <string>
 
 #include "base/fd.h"
-#include "plugin/collnet_library.h"
+#include "collnet/collnet_library.h"
+#include "plugin/net_abi.h"
 
 namespace jccl::test {
 

@@ -1,5 +1,5 @@
 // Tests of the staging between GPU kernels and CollNet. Threads write and read slots in place of kernels.
-#include "engine/coll_net_staging.h"
+#include "collnet/coll_net_staging.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/mapped_memory.h"
+#include "collnet/test/switch_process.h"
 #include "test/rank_threads.h"
-#include "test/switch_process.h"
 
 namespace jccl::test::coll_net_staging_test {
 namespace {

@@ -1,11 +1,11 @@
-#include "plugin/collnet_library.h"
+#include "collnet/collnet_library.h"
 
 #include <array>
 #include <climits>
 #include <utility>
 
 #include "base/kept_handlers.h"
-#include "plugin/collnet_abi.h"
+#include "collnet/collnet_abi.h"
 #include "plugin/initialised.h"
 #include "plugin/plugin_properties.h"
 #include "plugin/plugin_versions.h"

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/types.h"
-#include "plugin/collnet_abi.h"
+#include "collnet/collnet_abi.h"
+#include "collnet/test/switch_protocol.h"
 #include "primitives/reduce.h"
-#include "test/plugin/switch_protocol.h"
 
 namespace jccl::test {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <tuple>
 
-#include "plugin/collnet_abi.h"
-#include "plugin/collnet_library.h"
-#include "test/coll_net_ranks.h"
+#include "collnet/collnet_abi.h"
+#include "collnet/collnet_library.h"
+#include "collnet/test/coll_net_ranks.h"
 #include "test/sanitized.h"
 
 namespace jccl::test::coll_net_test {
@@ -448,15 +448,15 @@ TEST_F(CollNet4, WrongGroupsMembersAndLeadersAreRefused) {
   ASSERT_TRUE(net->listen(0, &handle).isOk());
   EXPECT_EQ(Code::Invalid, net->connect(0, std::array{handle, handle}, 2, kTimeoutNanos).code());
   RankThreads ranks(2);
-  CollNetSetup setup;
-  EXPECT_EQ(Code::Invalid, ranks[0].setCollNet(setup).code());
-  setup.groups.push_back({{0, 1}, nullptr});
-  EXPECT_EQ(Code::Invalid, ranks[0].setCollNet(setup).code());  // hosts are not set
+  const auto use = [&](int rank, const std::vector<CollNetChannel::Group>& groups) {
+    return CollNetRanks::use(ranks[rank], groups, {}).code();
+  };
+  EXPECT_EQ(Code::Invalid, use(0, {}));
+  EXPECT_EQ(Code::Invalid, use(0, {{{0, 1}, nullptr}}));  // hosts are not set
   ASSERT_TRUE(ranks[0].setHosts({0, 1}).isOk());
-  EXPECT_EQ(Code::Invalid, ranks[0].setCollNet(setup).code());  // rank 0 leads, but has no group
+  EXPECT_EQ(Code::Invalid, use(0, {{{0, 1}, nullptr}}));  // rank 0 leads, but has no group
   ASSERT_TRUE(ranks[1].setHosts({0, 1}).isOk());
-  setup.groups[0].leaders = {1, 0};
-  EXPECT_EQ(Code::Invalid, ranks[1].setCollNet(setup).code());  // each leader is of the wrong host
+  EXPECT_EQ(Code::Invalid, use(1, {{{1, 0}, nullptr}}));  // each leader is of the wrong host
 }
 
 // Calls that do not return. These tests leave blocked threads behind, which must not exist when another test forks.

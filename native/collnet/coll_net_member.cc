@@ -1,11 +1,22 @@
-#include "engine/coll_net_member.h"
+#include "collnet/coll_net_member.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "collnet/coll_net_channel.h"
 
 namespace jccl {
+namespace {
+
+// Limit for opening a plug-in. Initialisation does not wait longer, because the communicator works without CollNet.
+constexpr int64_t kMaxOpenNanos = 20'000'000'000;
+
+}  // namespace
 
 Status CollNetMember::offer(const std::string& plugin, std::vector<uint8_t>* offer) {
-  if (Status opened = CollNet::open(plugin, jobKey_, limits_, &network_); !opened) return opened;
+  const NetConfig net = host_.netConfig();
+  const CollNetLimits limits = {std::min(net.connectTimeoutNanos, kMaxOpenNanos), net.peerTimeoutNanos};
+  if (Status opened = CollNet::open(plugin, host_.token(), limits, &network_); !opened) return opened;
   *offer = network_->offer().encode();
   return Status::ok();
 }
@@ -32,14 +43,21 @@ Status CollNetMember::connect(int group, const std::vector<std::vector<uint8_t>>
   return network_->connect(group, all, member, timeoutNanos);
 }
 
-Status CollNetMember::use(Engine& engine, const std::vector<std::vector<int>>& leaders, const CollNetOffer& common) {
+Status CollNetMember::use(const std::vector<std::vector<int>>& leaders, const CollNetOffer& common) {
   if (network_ == nullptr) return Status::invalid("collnet: use before an offer");
-  CollNetSetup setup;
-  setup.common = common;
-  for (size_t group = 0; group < leaders.size(); ++group) {
-    setup.groups.push_back({leaders[group], network_->group(static_cast<int>(group))});
+  Engine& engine = host_.engine();
+  if (leaders.size() > static_cast<size_t>(engine.channels())) {
+    return Status::invalid("groups=" + std::to_string(leaders.size()) +
+                           ", expected at most channels=" + std::to_string(engine.channels()));
   }
-  return engine.setCollNet(setup);
+  std::vector<std::unique_ptr<AddedSchedule>> schedules(leaders.size());
+  for (size_t group = 0; group < leaders.size(); ++group) {
+    const auto number = static_cast<int>(group);
+    const CollNetChannel::Group one = {leaders[group], network_->group(number)};
+    Status made = CollNetChannel::make(engine.channel(number), one, common, &schedules[group]);
+    if (!made) return made;
+  }
+  return engine.addSchedules(std::move(schedules));
 }
 
 void CollNetMember::drop() {
@@ -47,9 +65,8 @@ void CollNetMember::drop() {
   network_.reset();
 }
 
-Status CollNetMember::stage(NetworkSlots& slots, int groups, const CollNetOffer& common, int ranksOfHost,
-                            std::vector<StagedEnds>& ends) {
-  if (network_ == nullptr || staging_ != nullptr) {
+Status CollNetMember::stage(int groups, const CollNetOffer& common, int ranksOfHost, std::vector<StagedEnds>& ends) {
+  if (network_ == nullptr || staging_ != nullptr || host_.isStaging()) {
     return Status::invalid("collnet: stage once, after an offer and before the staging starts");
   }
   common_ = common;
@@ -61,13 +78,13 @@ Status CollNetMember::stage(NetworkSlots& slots, int groups, const CollNetOffer&
     one.group = network_->group(group);
     if (one.group == nullptr) continue;
     for (ConnectionMemory* end : {&one.toNetwork, &one.fromNetwork}) {
-      if (Status made = slots.make(*end); !made) return made;
+      if (Status made = host_.slots().make(*end); !made) return made;
     }
     led.push_back(one);
     ends[static_cast<size_t>(group)] = {one.toNetwork.block,   one.toNetwork.head,   nullptr,
                                         one.fromNetwork.block, one.fromNetwork.head, nullptr};
   }
-  staging_ = std::make_unique<CollNetStaging>(led, ranks_, ranksOfHost);
+  staging_ = std::make_unique<CollNetStaging>(led, host_.engine().size(), ranksOfHost);
   return Status::ok();
 }
 
