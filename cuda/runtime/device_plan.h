@@ -6,7 +6,7 @@
 //     0              buffer-exchange descriptors, channel x size + rank of the writer
 //     page-aligned   bounce buffers of operations in place, one for each channel
 //     page-aligned   connection blocks (primitives/layout.h), one for each pair of peer and channel that is used
-//     page-aligned   SIMPLE slots of connections that are forwarded for ranks of this host (engine/forwarding.h)
+//     page-aligned   SIMPLE slots of connections that are forwarded for ranks of this host (pxn/forwarding.h)
 //
 // Rings and trees use the pairs of adjacent ranks. Direct schedules can need any peer, so each channel below
 // `openChannels` has a block for every peer. Sends and receives need all pairs: the remaining ones have a compact block

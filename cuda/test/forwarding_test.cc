@@ -61,8 +61,8 @@ TEST(Forwarding, EveryAlgorithmAndProtocolBySeed) {
       if (!HasFatalFailure()) sumUp(ranks, choiceOf(algorithm, Protocol::Simple, kChannels), random);
     }
     if (!HasFatalFailure()) exchange(ranks, 3000);
-    for (const int forwarder : {0, 2}) EXPECT_GT(ranks.host(forwarder).forwardedBytes(), 0u);
-    for (const int other : {1, 3}) EXPECT_EQ(ranks.host(other).forwardedBytes(), 0u);
+    for (const int forwarder : {0, 2}) EXPECT_GT(ranks.host(forwarder).attachment<Pxn>().forwardedBytes(), 0u);
+    for (const int other : {1, 3}) EXPECT_EQ(ranks.host(other).attachment<Pxn>().forwardedBytes(), 0u);
   }
 }
 
@@ -71,7 +71,7 @@ TEST(Forwarding, EveryAlgorithmAndProtocolBySeed) {
 TEST(Forwarding, ManyRanksSendThroughOne) {
   StagedRanks ranks(6, deviceFaultsOf(2), Slots::OnDevice, 3);
   exchange(ranks, 1024);
-  for (const int forwarder : {0, 3}) EXPECT_EQ(ranks.host(forwarder).forwardedBytes(), 2u * 3 * 4096);
+  for (const int forwarder : {0, 3}) EXPECT_EQ(ranks.host(forwarder).attachment<Pxn>().forwardedBytes(), 2u * 3 * 4096);
 }
 
 // Issues the send or receive of one message on a rank. The adapter of the rank's host is near the GPU of another rank.
@@ -88,8 +88,8 @@ TEST(Forwarding, AForwarderMovesDataOfOperationsInWhichItTakesNoPart) {
   EXPECT_EQ(ranks.await(1, issued[0]), Code::Ok) << ranks[1].lastError();
   EXPECT_EQ(ranks.await(3, issued[1]), Code::Ok) << ranks[3].lastError();
   EXPECT_EQ(in, out);
-  EXPECT_EQ(ranks.host(0).forwardedBytes(), out.size());
-  EXPECT_EQ(ranks.host(2).forwardedBytes(), 0u);
+  EXPECT_EQ(ranks.host(0).attachment<Pxn>().forwardedBytes(), out.size());
+  EXPECT_EQ(ranks.host(2).attachment<Pxn>().forwardedBytes(), 0u);
 }
 
 TEST(Forwarding, DataGoesThroughTheHostIfTheNetworkDoesNotReachTheGpu) {
@@ -105,16 +105,16 @@ TEST(Forwarding, DataGoesThroughTheHostIfTheNetworkDoesNotReachTheGpu) {
             std::string::npos)
       << log;
   exchange(ranks, 1000);
-  EXPECT_EQ(ranks.host(0).forwardedBytes(), 0u);
+  EXPECT_EQ(ranks.host(0).attachment<Pxn>().forwardedBytes(), 0u);
 }
 
 TEST(Forwarding, AForwarderKnowsIfRanksStillSendThroughIt) {
   StagedRanks ranks(4, deviceFaultsOf(1), Slots::OnDevice, 2);
-  EXPECT_EQ(ranks.host(0).senders(), Senders::Here);
-  EXPECT_EQ(ranks.host(1).senders(), Senders::None);
+  EXPECT_EQ(ranks.host(0).users(), Attachment::Users::Here);
+  EXPECT_EQ(ranks.host(1).users(), Attachment::Users::None);
   ranks.close(1);
-  EXPECT_EQ(ranks.host(0).senders(), Senders::None);
-  EXPECT_EQ(ranks.host(2).senders(), Senders::Here);
+  EXPECT_EQ(ranks.host(0).users(), Attachment::Users::None);
+  EXPECT_EQ(ranks.host(2).users(), Attachment::Users::Here);
 }
 
 TEST(Forwarding, SendsThroughARankThatHasEndedFailAndNameIt) {

@@ -15,6 +15,7 @@
 #include "collnet/coll_net_member.h"
 #include "cuda/runtime/device_communicator.h"
 #include "engine/communicator.h"
+#include "pxn/pxn.h"
 #include "test/faulty_net.h"
 #include "test/rank_threads.h"
 
@@ -202,6 +203,7 @@ class StagedRanks {
     return chain;
   }
 
+  Pxn& pxnOf(int rank) { return communicators_[rank]->attachment<Pxn>(); }
   CollNetMember& collNetOf(int rank) { return communicators_[rank]->attachment<CollNetMember>(); }
 
   void connectCollNet() {
@@ -249,7 +251,7 @@ class StagedRanks {
     if (forwards) {
       expectOk(device.forwardedSlots(forwardedMemory_[rank]));
       const device::AdapterMemory& memory = *forwardedMemory_[rank];
-      expectOk(communicators_[rank]->forwardFor({memory.base(), memory.bytes(), memory.dmabuf()}, others));
+      expectOk(pxnOf(rank).forwardFor({memory.base(), memory.bytes(), memory.dmabuf()}, others));
     }
     if (slots_ == Slots::OnDevice && forwarderOf(rank) == rank) useDeviceSlots(rank);
     expectOk(communicators_[rank]->connectInfo({"simulated"}, info));
@@ -269,7 +271,7 @@ class StagedRanks {
       for (size_t i = 0; i < all.size(); ++i) {
         if (all[i].from == rank) requests.push_back({all[i].to, all[i].channel, i});
       }
-      host.sendThrough(through, info[through], all.size(), device.forwardedSlotsOf(through), requests);
+      pxnOf(rank).sendThrough(through, info[through], all.size(), device.forwardedSlotsOf(through), requests);
     }
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank) continue;

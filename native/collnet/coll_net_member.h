@@ -43,7 +43,7 @@ class CollNetMember final : public Attachment {
   void stopStaging() override {
     if (staging_ != nullptr) staging_->stop();
   }
-  bool failed() const override { return staging_ != nullptr && staging_->failed(); }
+  bool failed() override { return staging_ != nullptr && staging_->failed(); }
   std::string error() const override;
 
  private:

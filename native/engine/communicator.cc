@@ -22,9 +22,8 @@ Communicator::Communicator(const CommunicatorConfig& config, std::unique_ptr<Las
       shared_(std::move(memory)),
       slots_(Engine::segmentShape(config.engine).connection),
       engine_(config.engine, shared_->segment().address()),
-      forwarding_(*shared_),
       net_(engine_, [this] { return this->memory(); }),
-      releasedSends_{forwardedSends_} {
+      released_{attachments_} {
   engine_.setBufferResolver(shared_.get());
   engine_.setSlotMemory(&shared_->segment());
   shared_->offer();
@@ -52,8 +51,10 @@ Status Communicator::connectInfo(const std::vector<std::string>& addresses, std:
     const Networks::Offer offer = {config_.makeNet, config_.usesIb, !config_.plugin.empty()};
     if (Status status = networks_.open(netConfig(), offer, addresses); !status) return status;
   }
-  forwarding_.offer(networks_);
-  ConnectInfo own{shared_->registry().process(), shared_->id(), forwarding_.id(), {}};
+  ConnectInfo own{shared_->registry().process(), shared_->id(), 0, {}};
+  for (const auto& attached : attachments_) {
+    if (const uint64_t number = attached->offer(networks_); number != 0) own.offered = number;
+  }
   for (size_t i = 0; i < own.networks.size(); ++i) own.networks[i] = networks_.info(Networks::kKinds[i]);
   info = own.encode();
   return Status::ok();
@@ -114,7 +115,7 @@ Status Communicator::connectNet(int peer, TransportKind kind, const ConnectInfo&
   if (Status status = network->addPeer(peer, Networks::infoOf(info.networks, kind)); !status) return status;
   for (int channel = 0; channel < config_.engine.channels; ++channel) {
     ConnectionMemory ends[2];
-    const ConnectionMemory* forwarded = forwardedSends_.find(peer, channel);
+    const ConnectionMemory* forwarded = sendMemory(peer, channel);
     for (ConnectionMemory& end : ends) {
       const bool sends = &end == ends;
       if (sends && forwarded != nullptr) {
@@ -149,14 +150,16 @@ Status Communicator::setPaths(const std::vector<NetPath>& paths) {
 
 Status Communicator::prepare() {
   if (Status planned = engine_.checkPlan(); !planned) return planned;
-  if (Status started = forwarding_.start(net_.get()); !started) return started;
+  for (const auto& attached : attachments_) {
+    if (Status prepared = attached->prepare(net_.get()); !prepared) return prepared;
+  }
   networks_.keepOnly(net_.get());
   if (network() == TransportKind::None || network() == TransportKind::Socket) return Status::ok();
   std::vector<std::pair<int, int>> connections;
   for (int channel = 0; channel < config_.engine.channels; ++channel) {
     for (const Channel::Need& need : engine_.needs(channel)) {
       const bool byNetwork = isNetwork(engine_.transportOf(need.peer));
-      if (need.send && byNetwork && forwardedSends_.find(need.peer, channel) == nullptr) {
+      if (need.send && byNetwork && sendMemory(need.peer, channel) == nullptr) {
         connections.emplace_back(need.peer, channel);
       }
     }
@@ -169,36 +172,18 @@ Status Communicator::useDeviceSlots(DeviceSlots slots) {
   return slots_.useDevice(std::move(slots));
 }
 
-Status Communicator::forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections) {
-  if (networks_.isOpen()) return Status::invalid("forwarded slots: expected before connectInfo");
-  return forwarding_.forward(engine_.segmentShape().connection, slots, std::move(connections));
+Attachment::Users Communicator::users() const {
+  Attachment::Users users = Attachment::Users::None;
+  if (net_.get() == nullptr || net_.failed() || engine_.failure() != Code::Ok) return users;
+  for (const auto& attached : attachments_) users = std::max(users, attached->users());
+  return users;
 }
 
-void Communicator::sendThrough(int forwarder, std::span<const uint8_t> info, size_t connections, uint8_t* slots,
-                               const std::vector<ForwardedSends::Request>& requests) {
-  const ConnectionShape& shape = engine_.segmentShape().connection;
-  ConnectInfo peer;
-  Status taken = ConnectInfo::decode(info, &peer);
-  if (taken && peer.forwarding == 0) taken = Status::transport("that rank does not forward; its log says why");
-  std::shared_ptr<ShmSegment> segment;
-  if (taken) taken = shared_->registry().import(peer.process, peer.forwarding, 0, {}, &segment);
-  if (taken) {
-    taken = forwardedSends_.take(config_.engine.rank, forwarder, peer.process, std::move(segment), shape, connections,
-                                 slots, requests);
+const ConnectionMemory* Communicator::sendMemory(int peer, int channel) const {
+  for (const auto& attached : attachments_) {
+    if (const ConnectionMemory* memory = attached->sendMemory(peer, channel); memory != nullptr) return memory;
   }
-  const std::string what = "connections=" + std::to_string(requests.size());
-  const std::string who = "the GPU of rank=" + std::to_string(forwarder);
-  if (taken) {
-    logMessage(LogLevel::Info, "net", "PXN: " + what + " lead through " + who);
-  } else {
-    logMessage(LogLevel::Warn, "net",
-               "PXN: " + what + " go through memory of the host instead of " + who + ": " + taken.message());
-  }
-}
-
-Senders Communicator::senders() const {
-  const bool works = net_.get() != nullptr && !net_.failed() && engine_.failure() == Code::Ok;
-  return works ? forwarding_.senders() : Senders::None;
+  return nullptr;
 }
 
 Status Communicator::stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends) {
@@ -220,7 +205,7 @@ Status Communicator::stage(int peer, const std::vector<int>& channels, std::vect
 std::shared_ptr<const void> Communicator::memory() const {
   auto all = std::make_shared<std::vector<std::shared_ptr<const void>>>(shared_->mapped());
   slots_.addTo(*all);
-  for (const auto& segment : forwardedSends_.segments()) all->push_back(segment);
+  for (const auto& attached : attachments_) attached->addMemory(all.get());
   return all;
 }
 
@@ -229,23 +214,24 @@ Status Communicator::startStaging(const ChannelControls& controls, StagingActivi
   if (net_.get() == nullptr) return Status::ok();
   const EngineConfig& engine = config_.engine;
   const bool oversubscribed = SpinPolicy::isOversubscribed(engine.localRanks, engine.cores);
-  StagingProxy::Forwarding forwarding;
-  forwarding.counts = forwarding_.counts();
-  forwarding.forwarders = forwardedSends_.counts();
-  if (!forwardedSends_.empty() || !attachments_.empty()) {
-    forwarding.broken = [this] {
-      return forwardedSends_.broken() || std::any_of(attachments_.begin(), attachments_.end(),
-                                                     [](const auto& attached) { return attached->failed(); });
+  StagingProxy::Sharing sharing;
+  for (const auto& attached : attachments_) attached->addCounts(&sharing);
+  if (!attachments_.empty()) {
+    sharing.broken = [this] {
+      return std::any_of(attachments_.begin(), attachments_.end(),
+                         [](const auto& attached) { return attached->failed(); });
     };
   }
   const auto failed = [this] {
     engine_.abort(Code::Transport);
+    if (!net_.failed()) return;
     int peer = -1;
-    if (net_.failed()) forwarding_.end("has a broken network: " + net_.get()->error(&peer).message());
+    const std::string why = "has a broken network: " + net_.get()->error(&peer).message();
+    for (const auto& attached : attachments_) attached->end(why);
   };
-  staging_.reset(
-      new Staging{attachments_, StagingProxy(*net_.get(), controls, failed,
-                                             oversubscribed ? 0 : StagingProxy::kSpinNanos, std::move(forwarding))});
+  staging_.reset(new Staging{
+      attachments_,
+      StagingProxy(*net_.get(), controls, failed, oversubscribed ? 0 : StagingProxy::kSpinNanos, std::move(sharing))});
   if (!staging_->proxy.started()) return staging_->proxy.started();
   for (const auto& attached : attachments_) {
     if (Status started = attached->startStaging(staging_->proxy.activity()); !started) return started;
@@ -272,7 +258,6 @@ std::string Communicator::lastError() const {
   std::string text = engine_.lastError();
   std::vector<std::string> more = {error_->text()};
   for (const auto& attached : attachments_) more.push_back(attached->error());
-  more.push_back(forwardedSends_.error());
   more.push_back(net_.error());
   for (const std::string& one : more) {
     if (!one.empty()) text += (text.empty() ? "" : "; ") + one;

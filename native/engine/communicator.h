@@ -1,5 +1,5 @@
 // A rank's communicator on the host: the engine (Engine) with everything that the engine needs in this process, each
-// owned by a class of its own: shared memory, networks and their slots, forwarding, staging, and what parts of JCCL add.
+// owned by a class of its own: shared memory, networks and their slots, staging, and what parts of JCCL add.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,6 @@
 #include "engine/attachment.h"
 #include "engine/connect_info.h"
 #include "engine/engine.h"
-#include "engine/forwarding.h"
-#include "engine/forwarding_offer.h"
 #include "engine/last_error.h"
 #include "engine/network_in_use.h"
 #include "engine/network_slots.h"
@@ -70,7 +68,9 @@ class Communicator final {
   // For attachments.
   uint64_t token() const { return config_.engine.token[0]; }  // the same on all ranks
   NetConfig netConfig() const;
+  SharedMemory& sharedMemory() { return *shared_; }
   NetworkSlots& slots() { return slots_; }
+  bool offersNetworks() const { return networks_.isOpen(); }
   bool isStaging() const { return staging_ != nullptr; }
 
   // Checks that all connections of rings and trees exist, and makes those over InfiniBand or a plug-in now, so that a
@@ -80,16 +80,8 @@ class Communicator final {
   // Puts SIMPLE slots of network connections into memory of a GPU, which must outlive this object. Must precede
   // connect. If the network cannot reach that memory, the slots stay in memory of the host, and a warning is logged.
   Status useDeviceSlots(DeviceSlots slots);
-  // Makes this rank a forwarder (PXN) of other ranks of this host; see ForwardingOffer. Must precede connectInfo.
-  Status forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections);
-  // Takes connections through a forwarder, whose connect information is `info`. Must precede connect. `connections`:
-  // number of connections that all ranks together have requested from the forwarder. `slots`: the address at which this
-  // rank's GPU accesses the forwarder's slots. If the connections cannot be taken, a warning says why.
-  void sendThrough(int forwarder, std::span<const uint8_t> info, size_t connections, uint8_t* slots,
-                   const std::vector<ForwardedSends::Request>& requests);
-  // Returns which ranks still send through this rank's GPU; none after a failure.
-  Senders senders() const;
-  uint64_t forwardedBytes() const { return forwarding_.forwardedBytes(); }
+  // Returns which ranks still use memory of attachments of this rank; none after a failure.
+  Attachment::Users users() const;
   // Returns the connections with a peer, by channel, for kernels of a GPU (engine/staging.h). Must follow prepare.
   Status stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends);
   // Returns an object that keeps the memory of all connections mapped while it exists. Must follow connect.
@@ -126,15 +118,18 @@ class Communicator final {
       for (const auto& one : attachments) one->stopStaging();
     }
   };
-  // Tells forwarders, once no kernel runs any more, that this rank does not use their memory.
-  struct ReleasedSends {
-    ForwardedSends& sends;
+  // Tells the attachments that no kernel runs any more.
+  struct Released {
+    const std::vector<std::unique_ptr<Attachment>>& attachments;
 
-    ~ReleasedSends() { sends.release(); }
+    ~Released() {
+      for (const auto& one : attachments) one->release();
+    }
   };
 
   Communicator(const CommunicatorConfig& config, std::unique_ptr<LastError> error,
                std::unique_ptr<SharedMemory> memory);
+  const ConnectionMemory* sendMemory(int peer, int channel) const;
   Status connectShared(int peer, TransportKind transport, const ConnectInfo& info);
   Status connectNet(int peer, TransportKind kind, const ConnectInfo& info);
 
@@ -146,10 +141,8 @@ class Communicator final {
   Networks networks_;
   std::vector<std::unique_ptr<Attachment>> attachments_;
   Engine engine_;
-  ForwardingOffer forwarding_;
-  ForwardedSends forwardedSends_;
   NetworkInUse net_;
-  const ReleasedSends releasedSends_;
+  const Released released_;
   std::unique_ptr<Staging> staging_;
 };
 

@@ -40,7 +40,7 @@ std::vector<uint8_t> ConnectInfo::encode() const {
   const ShmProcess::Wire wire = process.encode();
   bytes.insert(bytes.end(), wire.begin(), wire.end());
   append(bytes, segment);
-  append(bytes, forwarding);
+  append(bytes, offered);
   for (const auto& network : networks) append(bytes, static_cast<uint32_t>(network.size()));
   for (const auto& network : networks) bytes.insert(bytes.end(), network.begin(), network.end());
   return bytes;
@@ -54,7 +54,7 @@ Status ConnectInfo::decode(std::span<const uint8_t> bytes, ConnectInfo* info) {
     return status;
   }
   info->segment = read<uint64_t>(bytes, kSegmentAt);
-  info->forwarding = read<uint64_t>(bytes, kSegmentAt + 8);
+  info->offered = read<uint64_t>(bytes, kSegmentAt + 8);
   uint64_t end = kHeaderBytes;
   for (size_t i = 0; i < info->networks.size(); ++i) {
     const uint64_t length = read<uint32_t>(bytes, kFixedBytes + i * sizeof(uint32_t));

@@ -2,7 +2,7 @@
 //
 //     0        4          8                   56           64             72            76       80           84
 //     +--------+----------+-------------------+------------+--------------+-------------+--------+------------+------
-//     | magic  | version  | shm process (48)  | segment id | forwarded id | sockets len | ib len | plugin len | infos
+//     | magic  | version  | shm process (48)  | segment id | offered id   | sockets len | ib len | plugin len | infos
 //     |        |          |                   |            | 0: none      |             |        |            |
 //     +--------+----------+-------------------+------------+--------------+-------------+--------+------------+------
 #pragma once
@@ -20,7 +20,7 @@ namespace jccl {
 struct ConnectInfo {
   ShmProcess process;
   uint64_t segment = 0;
-  uint64_t forwarding = 0;  // id of the rank's forwarding segment; 0: the rank does not forward
+  uint64_t offered = 0;  // the number that an attachment of the rank offers; 0: none
   Networks::Infos networks;
 
   std::vector<uint8_t> encode() const;

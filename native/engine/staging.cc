@@ -16,13 +16,13 @@ constexpr int64_t kSleepNanos = 100'000'000;
 }  // namespace
 
 StagingProxy::StagingProxy(ProgressEngine& network, const ChannelControls& controls, std::function<void()> failed,
-                           int64_t spinNanos, Forwarding forwarding)
+                           int64_t spinNanos, Sharing sharing)
     : network_(network),
       controls_(controls),
       failed_(std::move(failed)),
       spinNanos_(spinNanos),
-      othersBroken_(std::move(forwarding.broken)),
-      activity_(forwarding.counts, std::move(forwarding.forwarders)),
+      othersBroken_(std::move(sharing.broken)),
+      activity_(sharing.counts, std::move(sharing.others)),
       started_(startQuietThread(
           "jccl-staging", [this] { run(); }, &thread_)) {}
 

@@ -51,22 +51,22 @@ struct DeviceSlots {
 // waits in these operations.
 class StagingProxy {
  public:
-  // Data that this rank shares with its forwarders and with the ranks for which it forwards (engine/forwarding.h).
-  struct Forwarding {
-    StagingCounts* counts = nullptr;  // shared with the ranks for which this rank forwards; null: it forwards for none
-    std::vector<StagingCounts*> forwarders;  // the counts of this rank's forwarders
-    std::function<bool()> broken;  // returns true if a forwarder or an attachment failed; empty: this rank has neither
+  // Counts of operations in flight that this rank shares with other ranks of its host.
+  struct Sharing {
+    StagingCounts* counts = nullptr;  // shared with the ranks whose data this rank moves; null: it moves only its own
+    std::vector<StagingCounts*> others;  // the counts of the ranks that move data of this rank
+    std::function<bool()> broken;        // returns true if an attachment failed; empty: there is none
   };
 
-  // When the network, a forwarder or an attachment fails, the thread calls `failed` and then ends the waits of kernels with
+  // When the network or an attachment fails, the thread calls `failed` and then ends the waits of kernels with
   // Code::Transport, by writing to `controls`. The words of `controls` must exist until the activity is closed or this
   // object is destroyed. `spinNanos`: while an operation is in flight, the thread polls without a pause until nothing
   // has moved for this long; use 0 on hosts that have no core for the thread.
   StagingProxy(ProgressEngine& network, const ChannelControls& controls, std::function<void()> failed,
                int64_t spinNanos = 0)
-      : StagingProxy(network, controls, std::move(failed), spinNanos, Forwarding()) {}
+      : StagingProxy(network, controls, std::move(failed), spinNanos, Sharing()) {}
   StagingProxy(ProgressEngine& network, const ChannelControls& controls, std::function<void()> failed,
-               int64_t spinNanos, Forwarding forwarding);
+               int64_t spinNanos, Sharing sharing);
   ~StagingProxy();
   StagingProxy(const StagingProxy&) = delete;
   StagingProxy& operator=(const StagingProxy&) = delete;

@@ -13,7 +13,7 @@
 
 namespace jccl {
 
-// The counts for one proxy thread: in private memory, or in memory that is shared with the ranks for which it forwards.
+// The counts for one proxy thread: in private memory, or in memory that is shared with the ranks whose data it moves.
 struct StagingCounts {
   std::atomic<uint32_t> begun{0};
   std::atomic<uint32_t> ended{0};
@@ -29,17 +29,17 @@ struct StagingCounts {
 class StagingActivity {
  public:
   StagingActivity() = default;
-  // `counts`: the counts for this rank's proxy thread; null: uses a member of this object. `forwarders`: the counts of
-  // this rank's forwarders.
-  StagingActivity(StagingCounts* counts, std::vector<StagingCounts*> forwarders)
-      : counts_(counts == nullptr ? &own_ : counts), forwarders_(std::move(forwarders)) {}
+  // `counts`: the counts for this rank's proxy thread; null: uses a member of this object. `others`: the counts of
+  // the ranks that move data of this rank.
+  StagingActivity(StagingCounts* counts, std::vector<StagingCounts*> others)
+      : counts_(counts == nullptr ? &own_ : counts), others_(std::move(others)) {}
   StagingActivity(const StagingActivity&) = delete;
   StagingActivity& operator=(const StagingActivity&) = delete;
 
   void begin() {
     open_.fetch_add(1);
     counts_->begin();
-    for (StagingCounts* forwarder : forwarders_) forwarder->begin();
+    for (StagingCounts* other : others_) other->begin();
   }
   void end() {
     open_.fetch_sub(1);
@@ -84,12 +84,12 @@ class StagingActivity {
  private:
   void ended(uint32_t operations) {
     counts_->ended.fetch_add(operations);
-    for (StagingCounts* forwarder : forwarders_) forwarder->ended.fetch_add(operations);
+    for (StagingCounts* other : others_) other->ended.fetch_add(operations);
   }
 
   StagingCounts own_;
   StagingCounts* const counts_ = &own_;
-  const std::vector<StagingCounts*> forwarders_{};
+  const std::vector<StagingCounts*> others_{};
   std::atomic<uint32_t> open_{0};
   std::mutex mutex_;
   bool closed_ = false;

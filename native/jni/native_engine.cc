@@ -29,32 +29,17 @@ TransportKind transportOf(jint number) {
   return number >= 0 && number < kTransportKinds ? static_cast<TransportKind>(number) : TransportKind::None;
 }
 
-// Copies rows of kLength numbers, and passes each to `append`. Returns false if the last row is incomplete or the array
-// cannot be read.
-template <size_t kLength, typename Append>
-bool readRows(JNIEnv* env, jintArray rows, Append&& append) {
-  std::vector<int32_t> numbers;
-  if (!copyInts(env, rows, numbers) || numbers.size() % kLength != 0) return false;
-  for (size_t at = 0; at < numbers.size(); at += kLength) append(&numbers[at]);
-  return true;
-}
-
 #define JAVA(name) io_jccl_nativelib_NativeEngine_##name
 
-static_assert(JAVA(SENDERS_NONE) == static_cast<int>(Senders::None));
-static_assert(JAVA(SENDERS_HERE) == static_cast<int>(Senders::Here));
-static_assert(JAVA(SENDERS_ELSEWHERE) == static_cast<int>(Senders::Elsewhere));
+static_assert(JAVA(SENDERS_NONE) == static_cast<int>(Attachment::Users::None));
+static_assert(JAVA(SENDERS_HERE) == static_cast<int>(Attachment::Users::Here));
+static_assert(JAVA(SENDERS_ELSEWHERE) == static_cast<int>(Attachment::Users::Elsewhere));
 static_assert(isLayout({JCCL_ROW(PATH_CHANNEL), JCCL_ROW(PATH_FROM), JCCL_ROW(PATH_TO), JCCL_ROW(PATH_OUT),
                         JCCL_ROW(PATH_IN)},
                        JCCL_ROW(PATH_LENGTH)));
 static_assert(isLayout({JCCL_ROW(SLOT_USE_PEER), JCCL_ROW(SLOT_USE_CHANNEL), JCCL_ROW(SLOT_USE_SENDS),
                         JCCL_ROW(SLOT_USE_DEVICE)},
                        JCCL_ROW(SLOT_USE_LENGTH)));
-static_assert(isLayout({JCCL_ROW(FORWARDED_FROM), JCCL_ROW(FORWARDED_TO), JCCL_ROW(FORWARDED_CHANNEL),
-                        JCCL_ROW(FORWARDED_DEVICE), JCCL_ROW(FORWARDED_AHEAD)},
-                       JCCL_ROW(FORWARDED_LENGTH)));
-static_assert(isLayout({JCCL_ROW(REQUEST_PEER), JCCL_ROW(REQUEST_CHANNEL), JCCL_ROW(REQUEST_PLACE)},
-                       JCCL_ROW(REQUEST_LENGTH)));
 static_assert(isLayout({JCCL_ROW(COLLECTIVE_OPERATIONS), JCCL_ROW(COLLECTIVE_BYTES), JCCL_ROW(COLLECTIVE_NANOS),
                         JCCL_ROW(COLLECTIVE_IN_PLACE)},
                        JCCL_ROW(COLLECTIVE_LENGTH)));
@@ -183,44 +168,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_useDeviceSlots(JNIEnv
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_forwardFor(JNIEnv* env, jclass, jlong handle, jlong address,
-                                                                      jlong bytes, jint dmabuf, jintArray rows) {
-  return guardedCode([&]() -> jint {
-    std::vector<ForwardedConnection> connections;
-    const bool whole = readRows<JCCL_ROW(FORWARDED_LENGTH)>(env, rows, [&](const int32_t* row) {
-      connections.push_back({.from = row[JCCL_ROW(FORWARDED_FROM)],
-                             .to = row[JCCL_ROW(FORWARDED_TO)],
-                             .channel = row[JCCL_ROW(FORWARDED_CHANNEL)],
-                             .adapter = row[JCCL_ROW(FORWARDED_DEVICE)],
-                             .ahead = row[JCCL_ROW(FORWARDED_AHEAD)] != 0});
-    });
-    if (!whole) return static_cast<jint>(Code::Invalid);
-    const NetDeviceMemory slots{reinterpret_cast<void*>(address), static_cast<size_t>(bytes), dmabuf};
-    const HostCall host(handle);
-    return host.codeOf(host->forwardFor(slots, std::move(connections)));
-  });
-}
-
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_sendThrough(JNIEnv* env, jclass, jlong handle,
-                                                                       jint forwarder, jbyteArray info,
-                                                                       jint connections, jlong slots, jintArray rows) {
-  return guardedCode([&]() -> jint {
-    std::vector<uint8_t> bytes;
-    std::vector<ForwardedSends::Request> requests;
-    const bool whole = readRows<JCCL_ROW(REQUEST_LENGTH)>(env, rows, [&](const int32_t* row) {
-      requests.push_back({.peer = row[JCCL_ROW(REQUEST_PEER)],
-                          .channel = row[JCCL_ROW(REQUEST_CHANNEL)],
-                          .index = static_cast<size_t>(row[JCCL_ROW(REQUEST_PLACE)])});
-    });
-    if (!whole || !copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
-    HostCall(handle)->sendThrough(forwarder, bytes, static_cast<size_t>(connections), reinterpret_cast<uint8_t*>(slots),
-                                  requests);
-    return 0;
-  });
-}
-
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_senders(JNIEnv*, jclass, jlong handle) {
-  return guarded<jint>(0, [&] { return static_cast<jint>(hostOf(handle).senders()); });
+  return guarded<jint>(0, [&] { return static_cast<jint>(hostOf(handle).users()); });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeEngine_stage(JNIEnv* env, jclass, jlong handle, jint peer,

@@ -12,6 +12,7 @@
 #include "engine/staging.h"
 #include "engine/transfer_history.h"
 #include "jni/java_constants.h"
+#include "jni/jni_support.h"
 
 namespace jccl::jni {
 
@@ -124,6 +125,16 @@ inline std::vector<StagedEnds> stagedEnds(std::span<const int64_t> rows) {
                     .recvSlots = memory(JCCL_ROW(STAGED_RECV_SLOTS))});
   }
   return ends;
+}
+
+// Copies rows of kLength numbers, and passes each to `append`. Returns false if the last row is incomplete or the array
+// cannot be read.
+template <size_t kLength, typename Append>
+bool readRows(JNIEnv* env, jintArray rows, Append&& append) {
+  std::vector<int32_t> numbers;
+  if (!copyInts(env, rows, numbers) || numbers.size() % kLength != 0) return false;
+  for (size_t at = 0; at < numbers.size(); at += kLength) append(&numbers[at]);
+  return true;
 }
 
 }  // namespace jccl::jni

@@ -27,6 +27,7 @@ class NativeLayersTest {
             entry("tuner", 5), // parts that can be left out, so nothing includes them
             entry("profiler", 5),
             entry("collnet", 5),
+            entry("pxn", 5),
             entry("jni", 4),
             entry("engine", 3),
             entry("collectives", 2),

@@ -1,4 +1,4 @@
-#include "engine/forwarding_offer.h"
+#include "pxn/forwarding_offer.h"
 
 #include <algorithm>
 #include <set>
@@ -71,19 +71,20 @@ void ForwardingOffer::end(const std::string& why) {
   if (forwarder_ != nullptr) forwarder_->end(why);
 }
 
-Senders ForwardingOffer::senders() const {
-  Senders senders = Senders::None;
-  if (id_ == 0) return senders;
+Attachment::Users ForwardingOffer::users() const {
+  using Users = Attachment::Users;
+  Users users = Users::None;
+  if (id_ == 0) return users;
   for (size_t i = 0; i < forwarder_->connections().size(); ++i) {
     const ShmProcess& process = memory_.processOf(forwarder_->connections()[i].from);
     if (!forwarder_->isTaken(i)) continue;
     if (memory_.registry().isThisProcess(process)) {
-      senders = std::max(senders, Senders::Here);
+      users = std::max(users, Users::Here);
     } else if (jccl::isRunning(process)) {
-      return Senders::Elsewhere;
+      return Users::Elsewhere;
     }
   }
-  return senders;
+  return users;
 }
 
 uint64_t ForwardingOffer::forwardedBytes() const { return started_ ? network_->forwardedBytes() : 0; }

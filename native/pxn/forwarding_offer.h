@@ -6,16 +6,13 @@
 #include <vector>
 
 #include "base/status.h"
-#include "engine/forwarding.h"
+#include "engine/attachment.h"
 #include "engine/networks.h"
 #include "engine/shared_memory.h"
+#include "pxn/forwarding.h"
 #include "transport/net_transport.h"
 
 namespace jccl {
-
-// Which ranks still send through this rank's GPU: none (None), only threads of this process (Here), or also other
-// processes (Elsewhere).
-enum class Senders : uint8_t { None, Here, Elsewhere };
 
 class ForwardingOffer {
  public:
@@ -38,7 +35,8 @@ class ForwardingOffer {
   // Makes all sends through this rank fail from now on; the senders' error contains `why`.
   void end(const std::string& why);
 
-  Senders senders() const;
+  // Returns which ranks still send through this rank's GPU.
+  Attachment::Users users() const;
   uint64_t forwardedBytes() const;
   // Returns the counts that this rank shares with its senders; null if it does not forward.
   StagingCounts* counts() const { return forwarder_ == nullptr ? nullptr : &forwarder_->counts(); }

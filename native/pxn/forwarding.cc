@@ -1,4 +1,4 @@
-#include "engine/forwarding.h"
+#include "pxn/forwarding.h"
 
 #include <algorithm>
 #include <cstring>
