@@ -40,6 +40,9 @@ public record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>
 
     /**
      * Returns the difference that the ranks' answers to an inquiry about an operation show; empty if they show none.
+     *
+     * @param rows the answers; one that is about another operation counts only by its fingerprints
+     * @param asked the operation in question
      */
     public static Optional<Difference> in(List<RankStatus> rows, long asked) {
         SortedMap<Long, Map<Long, SortedSet<Integer>>> bySequence = new TreeMap<>();
@@ -48,7 +51,7 @@ public record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>
             for (int i = 0; i < trail.fingerprints().size(); i++) {
                 add(bySequence, trail.first() + i, trail.fingerprints().get(i), row.rank());
             }
-            row.operation()
+            row.operationAt(asked)
                     .ifPresent(record -> add(bySequence, LastEntered.plain(asked), record.fingerprint(), row.rank()));
         }
         for (Map.Entry<Long, Map<Long, SortedSet<Integer>>> entry : bySequence.entrySet()) {
@@ -90,11 +93,11 @@ public record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>
      * Describes the different calls, for example
      * {@code rank 1 called count=5, ranks 0 and 2 count=4 in all_reduce at sequence=7}, and the remedy.
      *
-     * @param rows the ranks' answers to an inquiry about this operation
+     * @param rows the ranks' answers to an inquiry; those about another operation are not used
      */
     public String describe(List<RankStatus> rows) {
         Map<Integer, RankOperation> byRank = new TreeMap<>();
-        rows.forEach(row -> row.operation().ifPresent(record -> byRank.put(row.rank(), record.operation())));
+        rows.forEach(row -> row.operationAt(sequence).ifPresent(record -> byRank.put(row.rank(), record.operation())));
         List<RankOperation> calls = groups.stream()
                 .map(group -> byRank.get(group.first()))
                 .filter(Objects::nonNull)

@@ -45,7 +45,7 @@ public record RankStatus(
     }
 
     /** Creates a status of a rank whose connections do not stall. */
-    public RankStatus(
+    RankStatus(
             int rank,
             State state,
             LastEntered lastEntered,
@@ -104,6 +104,8 @@ public record RankStatus(
     /**
      * Returns the ranks for which the others wait in an operation. Ranks may be one operation apart: a late rank that
      * itself waits for a peer is not to blame, unless all late ranks wait.
+     *
+     * @param rows the ranks' answers, which may be about other operations
      */
     public static SortedSet<Integer> missing(List<RankStatus> rows, long sequence) {
         List<RankStatus> late =
@@ -115,8 +117,13 @@ public record RankStatus(
     }
 
     /** Returns true if this rank, as far as is known, has not entered the operation. */
-    public boolean missed(long sequence) {
-        return operation.isEmpty() && lastEntered.of(sequence) < sequence;
+    boolean missed(long sequence) {
+        return operationAt(sequence).isEmpty() && lastEntered.of(sequence) < sequence;
+    }
+
+    /** Returns the operation of the rank at a sequence number; empty if this status is about another operation. */
+    Optional<OperationRecord> operationAt(long sequence) {
+        return operation.filter(it -> it.operation().sequence() == LastEntered.plain(sequence));
     }
 
     /** Returns a line for the rank, a line for each of its waits, and a line for its network if that stalls. */

@@ -310,11 +310,9 @@ final class Diagnosis {
             return;
         }
         List<RankStatus> rows = LateRanks.rows(now);
-        Difference.in(LateRanks.normalised(rows, sequence), sequence)
-                .ifPresent(difference -> findings.add(new Finding(
-                        Finding.Kind.MISMATCHED,
-                        difference.groups().get(0),
-                        difference.describe(LateRanks.normalised(rows, difference.sequence())))));
+        Difference.in(rows, sequence)
+                .ifPresent(difference -> findings.add(
+                        new Finding(Finding.Kind.MISMATCHED, difference.groups().get(0), difference.describe(rows))));
     }
 
     private void addLate(List<Finding> findings) {

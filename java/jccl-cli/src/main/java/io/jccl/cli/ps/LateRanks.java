@@ -1,10 +1,8 @@
 package io.jccl.cli.ps;
 
 import io.jccl.control.Difference;
-import io.jccl.control.OperationRecord;
 import io.jccl.control.RankStatus;
 import io.jccl.status.RankSnapshot.Phase;
-import io.jccl.wire.LastEntered;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
@@ -35,27 +33,12 @@ final class LateRanks {
         long sequence = waitedFor(now);
         return sequence == 0
                 ? 0
-                : Difference.in(normalised(rows(now), sequence), sequence)
-                        .map(Difference::sequence)
-                        .orElse(sequence);
+                : Difference.in(rows(now), sequence).map(Difference::sequence).orElse(sequence);
     }
 
     /** Returns the reports of the running ranks. */
     static List<RankStatus> rows(CommunicatorSample sample) {
         return sample.in(Phase.RUNNING).stream().map(RankView::status).toList();
-    }
-
-    /** Returns the rows without the details of operations other than the one with this number. */
-    static List<RankStatus> normalised(List<RankStatus> rows, long sequence) {
-        return rows.stream()
-                .map(row -> row.operation()
-                                .map(OperationRecord::operation)
-                                .filter(it -> it.sequence() == LastEntered.plain(sequence))
-                                .isPresent()
-                        ? row
-                        : new RankStatus(
-                                row.rank(), row.state(), row.lastEntered(), Optional.empty(), row.waits(), row.trail()))
-                .toList();
     }
 
     /** Returns the last operation in which a rank waits; 0 if no rank waits in an operation with a number. */
@@ -73,7 +56,7 @@ final class LateRanks {
         if (sequence == 0) {
             return Optional.empty();
         }
-        SortedSet<Integer> ranks = RankStatus.missing(normalised(rows(sample), sequence), sequence);
+        SortedSet<Integer> ranks = RankStatus.missing(rows(sample), sequence);
         long waited = sample.in(Phase.RUNNING).stream()
                 .filter(rank -> !ranks.contains(rank.rank()))
                 .mapToLong(RankView::waitedNanos)
