@@ -20,7 +20,6 @@ import java.util.function.ToLongFunction;
  */
 final class StallDetector<T> implements Watchdog.Watched {
 
-    private static final long STALLED_NANOS = 250_000_000;
     private static final long REPEAT_NANOS = 2_000_000_000;
 
     private final Supplier<T> inFlight; // supplies null if no operation is in flight
@@ -85,7 +84,7 @@ final class StallDetector<T> implements Watchdog.Watched {
             seen = null;
         } else if (!now.equals(seen)) {
             seenSinceNanos = nowNanos;
-            reportAtNanos = nowNanos + STALLED_NANOS;
+            reportAtNanos = nowNanos + CommunicatorView.UnderWay.LONG_NANOS;
             seen = now;
         } else if (nowNanos - reportAtNanos >= 0) {
             reportAtNanos = nowNanos + REPEAT_NANOS;

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 
 /** Reports the state of an initialised communicator on one rank. Any thread may call any method; none waits. */
 public interface CommunicatorView {
@@ -86,7 +87,14 @@ public interface CommunicatorView {
      * @param sequence see {@link LastEntered}; 0 for sends and receives, which have no number
      * @param nanos the time since the operation began
      */
-    record UnderWay(String call, long sequence, long nanos) {}
+    record UnderWay(String call, long sequence, long nanos) {
+
+        /**
+         * The time after which an operation counts as long. The stall detector then reports the operation, and
+         * {@code jccl ps} names the ranks that hold it up.
+         */
+        public static final long LONG_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    }
 
     /**
      * A wait and its duration.

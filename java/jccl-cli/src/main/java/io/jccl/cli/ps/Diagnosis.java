@@ -5,6 +5,7 @@ import io.jccl.control.Difference;
 import io.jccl.control.RankStatus;
 import io.jccl.rendezvous.AwaitedRanks;
 import io.jccl.status.Absentee;
+import io.jccl.status.CommunicatorView.UnderWay;
 import io.jccl.status.RankSnapshot;
 import io.jccl.status.RankSnapshot.Phase;
 import io.jccl.wire.LastEntered;
@@ -30,9 +31,6 @@ final class Diagnosis {
 
     /** Shorter waits are a normal part of operations. */
     static final long NOTED_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-
-    /** An operation that has run for this time counts as long. The stall detector has the same limit. */
-    static final long LONG_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
     /** If others have waited this long for a rank, the rank is absent; no further samples are needed. */
     private static final long CLEAR_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -234,7 +232,7 @@ final class Diagnosis {
                 .filter(rank ->
                         rank.snapshot().filter(it -> !it.step().isEmpty()).isPresent()));
         for (AwaitedRanks.Waiting waiting : now.awaited()) {
-            if (longest >= LONG_NANOS || longest == 0 && isWaitedForAgain(waiting)) {
+            if (longest >= UnderWay.LONG_NANOS || longest == 0 && isWaitedForAgain(waiting)) {
                 findings.add(new Finding(
                         Finding.Kind.ABSENT,
                         waiting.ranks(),
@@ -272,7 +270,7 @@ final class Diagnosis {
         long longest = longest(initialising.stream());
         boolean isRendezvous = initialising.stream()
                 .anyMatch(rank -> rank.snapshot().orElseThrow().communicator().isEmpty());
-        if (now.awaited().isEmpty() && isRendezvous && longest >= LONG_NANOS) {
+        if (now.awaited().isEmpty() && isRendezvous && longest >= UnderWay.LONG_NANOS) {
             SortedSet<Integer> unknown = unknown();
             findings.add(new Finding(
                     Finding.Kind.ABSENT,
@@ -319,7 +317,7 @@ final class Diagnosis {
         SortedMap<Integer, Long> lateness = Lateness.of(now);
         SortedSet<Integer> slow = LateRanks.slow(samples);
         slow.addAll(lateness.keySet());
-        Optional<LateRanks.Late> late = LateRanks.in(now).filter(it -> it.waitedNanos() >= LONG_NANOS);
+        Optional<LateRanks.Late> late = LateRanks.in(now).filter(it -> it.waitedNanos() >= UnderWay.LONG_NANOS);
         if (late.isPresent() && !isUsual(late.get(), slow)) {
             SortedSet<Integer> ranks = late.get().ranks();
             findings.add(new Finding(
@@ -382,7 +380,7 @@ final class Diagnosis {
     private void addTransfers(List<Finding> findings) {
         SortedSet<Integer> idle = new TreeSet<>();
         for (RankView rank : now.in(Phase.RUNNING)) {
-            if (rank.waitedNanos() >= LONG_NANOS && rank.sequence() == 0) {
+            if (rank.waitedNanos() >= UnderWay.LONG_NANOS && rank.sequence() == 0) {
                 rank.status().waits().stream()
                         .map(ChannelWait::peer)
                         .filter(peer -> now.ranks().containsKey(peer)
@@ -403,7 +401,7 @@ final class Diagnosis {
      * Adds ranks that are in the operation and wait for nobody. All ranks have entered it, so the others wait for them.
      */
     private void addStalled(List<Finding> findings) {
-        if (waiting(LONG_NANOS) == 0) {
+        if (waiting(UnderWay.LONG_NANOS) == 0) {
             return;
         }
         List<RankView> busy = now.in(Phase.RUNNING).stream()

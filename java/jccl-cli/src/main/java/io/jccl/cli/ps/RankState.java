@@ -107,7 +107,7 @@ final class RankState {
         }
         // Ranks enter an operation one after the other, so only a large difference of their times is shown as two
         // numbers.
-        return max - min > max / 4 && max >= Diagnosis.LONG_NANOS
+        return max - min > max / 4 && max >= CommunicatorView.UnderWay.LONG_NANOS
                 ? " for " + Durations.text(min) + " to " + Durations.text(max)
                 : " for " + Durations.text(max);
     }
