@@ -47,6 +47,7 @@ class JavaLayersTest {
             Map.entry("io.jccl.profiler", 9),
             Map.entry("io.jccl.parts", 8),
             Map.entry("io.jccl.planning", 7),
+            Map.entry("io.jccl.diagnosis", 6),
             Map.entry("io.jccl.transport", 6),
             Map.entry("io.jccl.tuning", 6),
             Map.entry("io.jccl.search", 5),

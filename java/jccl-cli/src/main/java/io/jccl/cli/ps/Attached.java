@@ -1,5 +1,8 @@
 package io.jccl.cli.ps;
 
+import io.jccl.diagnosis.CommunicatorSample;
+import io.jccl.diagnosis.Diagnosis;
+import io.jccl.diagnosis.Samples;
 import io.jccl.internal.Causes;
 import io.jccl.status.Absentee;
 import io.jccl.status.Answer;

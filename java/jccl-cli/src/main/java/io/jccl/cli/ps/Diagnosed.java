@@ -1,5 +1,7 @@
 package io.jccl.cli.ps;
 
+import io.jccl.diagnosis.CommunicatorSample;
+import io.jccl.diagnosis.Finding;
 import java.util.List;
 
 /**

@@ -1,5 +1,9 @@
 package io.jccl.cli.ps;
 
+import io.jccl.diagnosis.CommunicatorSample;
+import io.jccl.diagnosis.Diagnosis;
+import io.jccl.diagnosis.LateRanks;
+import io.jccl.diagnosis.Samples;
 import io.jccl.status.Answer;
 import io.jccl.status.ProcessSnapshot;
 import io.jccl.status.Request;

@@ -1,6 +1,10 @@
 package io.jccl.cli.ps;
 
 import io.jccl.ChannelWait;
+import io.jccl.diagnosis.CommunicatorSample;
+import io.jccl.diagnosis.Diagnosis;
+import io.jccl.diagnosis.Durations;
+import io.jccl.diagnosis.RankView;
 import io.jccl.status.Absentee;
 import io.jccl.status.CommunicatorView;
 import io.jccl.status.RankSnapshot;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
 import io.jccl.config.Settings;
+import io.jccl.diagnosis.Finding;
 import io.jccl.status.Absentee;
 import io.jccl.status.Answer;
 import io.jccl.status.JobIdentity;

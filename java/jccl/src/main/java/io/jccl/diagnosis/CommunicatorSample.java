@@ -1,4 +1,4 @@
-package io.jccl.cli.ps;
+package io.jccl.diagnosis;
 
 import io.jccl.rendezvous.AwaitedRanks;
 import io.jccl.status.RankSnapshot;
@@ -16,7 +16,7 @@ import java.util.SortedMap;
  * @param ranks the known ranks by number; ranks of which nothing is known are missing
  * @param awaited the ranks and processes for which the rendezvous server and the coordinator wait
  */
-record CommunicatorSample(
+public record CommunicatorSample(
         String id,
         String job,
         int generation,
@@ -25,7 +25,7 @@ record CommunicatorSample(
         List<AwaitedRanks.Waiting> awaited) {
 
     /** Returns the known ranks in a phase. */
-    List<RankView> in(RankSnapshot.Phase phase) {
+    public List<RankView> in(RankSnapshot.Phase phase) {
         List<RankView> all = new ArrayList<>();
         for (RankView rank : ranks.values()) {
             if (rank.is(phase)) {
@@ -36,7 +36,7 @@ record CommunicatorSample(
     }
 
     /** Returns the number of hosts of the known ranks. */
-    int hosts() {
+    public int hosts() {
         return (int) ranks.values().stream().map(RankView::host).distinct().count();
     }
 
@@ -44,7 +44,7 @@ record CommunicatorSample(
      * Returns the median of the running ranks' last entered sequence numbers, for operations on host memory; 0 if no
      * rank runs.
      */
-    long medianSequence() {
+    public long medianSequence() {
         long[] entered = in(RankSnapshot.Phase.RUNNING).stream()
                 .mapToLong(rank -> rank.status().lastEntered().host())
                 .sorted()
@@ -53,7 +53,7 @@ record CommunicatorSample(
     }
 
     /** Returns a key that distinguishes the communicator from others, even before it has a name. */
-    String key() {
+    public String key() {
         return id.isEmpty() ? job + " of " + size : id;
     }
 }

@@ -1,4 +1,4 @@
-package io.jccl.cli.ps;
+package io.jccl.diagnosis;
 
 import io.jccl.control.Difference;
 import io.jccl.control.RankStatus;
@@ -11,7 +11,7 @@ import java.util.TreeSet;
 /**
  * Finds the ranks that others wait for in an operation, by the rules of the coordinator ({@link RankStatus#missing}).
  */
-final class LateRanks {
+public final class LateRanks {
 
     private LateRanks() {}
 
@@ -28,7 +28,7 @@ final class LateRanks {
      * Returns the number of the operation to ask about next: the one in which others wait for a rank, or the first in
      * which ranks differed. 0 asks each rank for its latest operation.
      */
-    static long question(List<CommunicatorSample> samples) {
+    public static long question(List<CommunicatorSample> samples) {
         CommunicatorSample now = samples.get(samples.size() - 1);
         long sequence = waitedFor(now);
         return sequence == 0

@@ -1,4 +1,4 @@
-package io.jccl.cli.ps;
+package io.jccl.diagnosis;
 
 import io.jccl.rendezvous.AwaitedRanks;
 import io.jccl.status.Absentee;
@@ -16,7 +16,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /** Combines the answers of processes into one sample for each communicator. */
-final class Samples {
+public final class Samples {
 
     private static final class Parts {
         private final RankSnapshot first;
@@ -34,7 +34,7 @@ final class Samples {
     private Samples() {}
 
     /** Returns the communicators of these answers. If several answers are about one rank, the first one counts. */
-    static List<CommunicatorSample> of(Collection<Answer> answers) {
+    public static List<CommunicatorSample> of(Collection<Answer> answers) {
         Samples samples = new Samples();
         for (Answer answer : answers) {
             answer.processes().forEach(process -> samples.hostNames.putIfAbsent(process.hostId(), process.hostName()));

@@ -1,4 +1,4 @@
-package io.jccl.cli.ps;
+package io.jccl.diagnosis;
 
 import io.jccl.ChannelWait;
 import io.jccl.Collective;

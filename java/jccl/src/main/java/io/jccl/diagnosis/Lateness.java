@@ -1,4 +1,4 @@
-package io.jccl.cli.ps;
+package io.jccl.diagnosis;
 
 import io.jccl.status.CommunicatorView;
 import io.jccl.status.RankSnapshot;

@@ -1,4 +1,4 @@
-package io.jccl.cli.ps;
+package io.jccl.diagnosis;
 
 import io.jccl.control.RankStatus;
 import io.jccl.status.Absentee;
@@ -14,7 +14,7 @@ import java.util.Optional;
  * @param snapshot the rank's report; empty if there is none
  * @param absentee why there is no report; empty if there is one, or if nothing is known of the rank
  */
-record RankView(int rank, String host, long pid, Optional<RankSnapshot> snapshot, Optional<Absentee> absentee) {
+public record RankView(int rank, String host, long pid, Optional<RankSnapshot> snapshot, Optional<Absentee> absentee) {
 
     /** Returns true if the rank is in a phase. */
     boolean is(RankSnapshot.Phase phase) {
@@ -45,7 +45,7 @@ record RankView(int rank, String host, long pid, Optional<RankSnapshot> snapshot
     }
 
     /** Returns the rank's report in the form that the coordinator's rules use. */
-    RankStatus status() {
+    public RankStatus status() {
         return snapshot.orElseThrow().status();
     }
 }

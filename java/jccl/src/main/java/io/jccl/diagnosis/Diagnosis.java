@@ -1,4 +1,4 @@
-package io.jccl.cli.ps;
+package io.jccl.diagnosis;
 
 import io.jccl.ChannelWait;
 import io.jccl.control.Difference;
@@ -27,7 +27,7 @@ import java.util.stream.Stream;
  * Finds the ranks that hold a communicator up, by the rules of the coordinator ({@link RankStatus#missing},
  * {@link Difference}). One sample shows which ranks are late; several distinguish a slow rank from an absent one.
  */
-final class Diagnosis {
+public final class Diagnosis {
 
     /** Shorter waits are a normal part of operations. */
     static final long NOTED_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
@@ -64,12 +64,12 @@ final class Diagnosis {
      *
      * @param samples samples of one communicator, the latest last
      */
-    static List<Finding> of(List<CommunicatorSample> samples) {
+    public static List<Finding> of(List<CommunicatorSample> samples) {
         return new Diagnosis(samples).findings();
     }
 
     /** Returns true if another sample could show more. */
-    static boolean needsMore(List<CommunicatorSample> samples) {
+    public static boolean needsMore(List<CommunicatorSample> samples) {
         CommunicatorSample now = samples.get(samples.size() - 1);
         if (!now.in(Phase.FAILED).isEmpty() || now.in(Phase.RUNNING).isEmpty() || hasSilent(now)) {
             return false;
@@ -167,7 +167,7 @@ final class Diagnosis {
         };
     }
 
-    static String verb(Absentee.Reason reason, boolean many) {
+    public static String verb(Absentee.Reason reason, boolean many) {
         return switch (reason) {
             case ENDED -> (many ? "have" : "has") + " ended";
             case STOPPED -> (many ? "are" : "is") + " stopped (a signal or a debugger; SIGCONT continues a process)";
@@ -220,7 +220,7 @@ final class Diagnosis {
     }
 
     /** Returns the operation that a rank is in, with its number; empty if there is none. */
-    static Optional<String> call(RankView rank) {
+    public static Optional<String> call(RankView rank) {
         return rank.snapshot()
                 .flatMap(RankSnapshot::underWay)
                 .map(it -> it.call() + (it.sequence() == 0 ? "" : " sequence=" + LastEntered.text(it.sequence())));

@@ -1,4 +1,4 @@
-package io.jccl.cli.ps;
+package io.jccl.diagnosis;
 
 import java.util.Collections;
 import java.util.Locale;
@@ -12,10 +12,10 @@ import java.util.TreeSet;
  * @param ranks ranks that hold it up; empty if they are not known
  * @param text the finding as a sentence that begins with the ranks
  */
-record Finding(Kind kind, SortedSet<Integer> ranks, String text) {
+public record Finding(Kind kind, SortedSet<Integer> ranks, String text) {
 
     /** The kinds of findings, the worst first. */
-    enum Kind {
+    public enum Kind {
         /** The communicator has failed. */
         FAILED,
         /** A process has ended. */
@@ -40,12 +40,13 @@ record Finding(Kind kind, SortedSet<Integer> ranks, String text) {
         STALLED;
 
         /** Returns the word for messages. */
-        String label() {
+        public String label() {
             return name().toLowerCase(Locale.ROOT);
         }
     }
 
-    Finding {
+    /** Copies the set. */
+    public Finding {
         ranks = Collections.unmodifiableSortedSet(new TreeSet<>(ranks));
     }
 }

@@ -1,9 +1,9 @@
-package io.jccl.cli.ps;
+package io.jccl.diagnosis;
 
 import java.util.Locale;
 
 /** Formats times for people. */
-final class Durations {
+public final class Durations {
 
     private static final double MILLI = 1e6;
     private static final double SECOND = 1e9;
@@ -13,7 +13,7 @@ final class Durations {
     private Durations() {}
 
     /** Returns a text such as {@code 12 ms}, {@code 4.2 s} or {@code 5 min 3 s}. */
-    static String text(long nanos) {
+    public static String text(long nanos) {
         if (nanos < SECOND) {
             return Math.round(nanos / MILLI) + " ms";
         }
