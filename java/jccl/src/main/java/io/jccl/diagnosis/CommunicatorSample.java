@@ -5,6 +5,8 @@ import io.jccl.status.RankSnapshot;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /**
  * The state of one communicator at one moment.
@@ -35,6 +37,22 @@ public record CommunicatorSample(
         return all;
     }
 
+    /** Returns the ranks of which nothing is known. */
+    public SortedSet<Integer> unknown() {
+        SortedSet<Integer> unknown = new TreeSet<>();
+        for (int rank = 0; rank < size; rank++) {
+            if (!ranks.containsKey(rank)) {
+                unknown.add(rank);
+            }
+        }
+        return unknown;
+    }
+
+    /** Returns the longest time that a rank has waited for others; 0 if no rank waits. */
+    long longestWaitNanos() {
+        return ranks.values().stream().mapToLong(RankView::waitedNanos).max().orElse(0);
+    }
+
     /** Returns the number of hosts of the known ranks. */
     public int hosts() {
         return (int) ranks.values().stream().map(RankView::host).distinct().count();
@@ -54,6 +72,11 @@ public record CommunicatorSample(
 
     /** Returns a key that distinguishes the communicator from others, even before it has a name. */
     public String key() {
+        return key(id, job, size);
+    }
+
+    /** Returns the key of the communicator with this name; {@code id} is empty until its ranks have met. */
+    static String key(String id, String job, int size) {
         return id.isEmpty() ? job + " of " + size : id;
     }
 }

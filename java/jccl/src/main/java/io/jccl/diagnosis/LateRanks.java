@@ -1,6 +1,5 @@
 package io.jccl.diagnosis;
 
-import io.jccl.control.Difference;
 import io.jccl.control.RankStatus;
 import io.jccl.status.RankSnapshot.Phase;
 import java.util.List;
@@ -11,7 +10,7 @@ import java.util.TreeSet;
 /**
  * Finds the ranks that others wait for in an operation, by the rules of the coordinator ({@link RankStatus#missing}).
  */
-public final class LateRanks {
+final class LateRanks {
 
     private LateRanks() {}
 
@@ -24,18 +23,6 @@ public final class LateRanks {
      */
     record Late(long sequence, SortedSet<Integer> ranks, long waitedNanos) {}
 
-    /**
-     * Returns the number of the operation to ask about next: the one in which others wait for a rank, or the first in
-     * which ranks differed. 0 asks each rank for its latest operation.
-     */
-    public static long question(List<CommunicatorSample> samples) {
-        CommunicatorSample now = samples.get(samples.size() - 1);
-        long sequence = waitedFor(now);
-        return sequence == 0
-                ? 0
-                : Difference.in(rows(now), sequence).map(Difference::sequence).orElse(sequence);
-    }
-
     /** Returns the reports of the running ranks. */
     static List<RankStatus> rows(CommunicatorSample sample) {
         return sample.in(Phase.RUNNING).stream().map(RankView::status).toList();
@@ -44,7 +31,7 @@ public final class LateRanks {
     /** Returns the last operation in which a rank waits; 0 if no rank waits in an operation with a number. */
     static long waitedFor(CommunicatorSample sample) {
         return sample.in(Phase.RUNNING).stream()
-                .filter(rank -> rank.sequence() != 0 && rank.waitedNanos() >= Diagnosis.NOTED_NANOS)
+                .filter(rank -> rank.sequence() != 0 && rank.isHeldUp())
                 .mapToLong(RankView::sequence)
                 .max()
                 .orElse(0);

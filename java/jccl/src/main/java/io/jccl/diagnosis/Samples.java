@@ -58,13 +58,10 @@ public final class Samples {
         return all;
     }
 
-    private static String key(RankSnapshot rank) {
-        return rank.communicator().isEmpty() ? rank.job() + " of " + rank.size() : rank.communicator();
-    }
-
     private void add(ProcessSnapshot process) {
         for (RankSnapshot rank : process.ranks()) {
-            Parts parts = byKey.computeIfAbsent(key(rank), key -> new Parts(rank));
+            String key = CommunicatorSample.key(rank.communicator(), rank.job(), rank.size());
+            Parts parts = byKey.computeIfAbsent(key, absent -> new Parts(rank));
             parts.ranks.putIfAbsent(
                     rank.rank(),
                     new RankView(rank.rank(), process.hostName(), process.pid(), Optional.of(rank), Optional.empty()));

@@ -30,7 +30,28 @@ public record Absentee(String communicator, int rank, PeerAddress process, Reaso
         /** Its process has no status server: JCCL_STATUS=0. */
         OFF,
         /** Its process answers, but has closed this communicator. */
-        CLOSED
+        CLOSED;
+
+        /**
+         * Returns the reason as the predicate of a sentence.
+         *
+         * @param many true if the subject is in the plural
+         */
+        public String predicate(boolean many) {
+            return switch (this) {
+                case ENDED -> (many ? "have" : "has") + " ended";
+                case STOPPED -> (many ? "are" : "is")
+                        + " stopped (a signal or a debugger; SIGCONT continues a process)";
+                case SILENT -> (many ? "accept" : "accepts") + " connections and " + (many ? "do" : "does")
+                        + " not answer: stopped, or a JVM that hangs";
+                case UNREACHABLE -> "cannot be reached: the host is down, or a network or a firewall drops the"
+                        + " connection";
+                case REFUSED -> (many ? "refuse" : "refuses")
+                        + " the question: another version of JCCL, or another job";
+                case CLOSED -> (many ? "have" : "has") + " closed the communicator";
+                case OFF -> (many ? "do" : "does") + " not answer jccl ps (JCCL_STATUS=0)";
+            };
+        }
     }
 
     private static final int MAX_TEXT = 1000;

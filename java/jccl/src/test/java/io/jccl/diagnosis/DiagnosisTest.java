@@ -16,7 +16,7 @@ class DiagnosisTest {
     private static final long SECOND = 1_000_000_000L;
 
     private static Finding only(List<CommunicatorSample> samples) {
-        List<Finding> findings = Diagnosis.of(samples);
+        List<Finding> findings = Diagnosis.of(samples).findings();
         assertThat(findings).hasSize(1);
         return findings.get(0);
     }
@@ -58,7 +58,7 @@ class DiagnosisTest {
             ranks.waits(rank, 700 + rank % 60, (rank + 1) % 1000, SECOND);
         }
         ranks.computes(5, 640).absent(7, Absentee.Reason.STOPPED).absent(8, Absentee.Reason.UNREACHABLE);
-        List<Finding> findings = Diagnosis.of(List.of(ranks.sample()));
+        List<Finding> findings = Diagnosis.of(List.of(ranks.sample())).findings();
         assertThat(findings).extracting(Finding::kind).containsExactly(Finding.Kind.STOPPED, Finding.Kind.UNREACHABLE);
         assertThat(findings.get(0).text()).startsWith("rank 7 (pid 1007 on node0) ");
         assertThat(findings.get(1).text()).startsWith("rank 8 ");
@@ -107,7 +107,8 @@ class DiagnosisTest {
                 .waits(0, 103, 7, 30_000_000L)
                 .computes(2, 102)
                 .sample();
-        assertThat(Diagnosis.of(List.of(first, second))).noneMatch(finding -> finding.kind() == Finding.Kind.SLOW);
+        assertThat(Diagnosis.of(List.of(first, second)).findings())
+                .noneMatch(finding -> finding.kind() == Finding.Kind.SLOW);
     }
 
     @Test
@@ -126,6 +127,6 @@ class DiagnosisTest {
             ranks.waits(rank, 5, (rank + 1) % 3, 2_000_000);
         }
         ranks.computes(1, 4);
-        assertThat(Diagnosis.of(List.of(ranks.sample()))).isEmpty();
+        assertThat(Diagnosis.of(List.of(ranks.sample())).findings()).isEmpty();
     }
 }

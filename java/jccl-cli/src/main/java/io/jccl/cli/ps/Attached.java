@@ -1,7 +1,6 @@
 package io.jccl.cli.ps;
 
 import io.jccl.diagnosis.CommunicatorSample;
-import io.jccl.diagnosis.Diagnosis;
 import io.jccl.diagnosis.Samples;
 import io.jccl.internal.Causes;
 import io.jccl.status.Absentee;
@@ -94,7 +93,7 @@ abstract class Attached implements AutoCloseable {
             StatusClient.Result result = await(client.ask(address, Optional.of(key), request, JOB_LIMIT), JOB_LIMIT);
             return List.of(result.answer()
                     .orElseThrow(() -> new IOException("address=" + address + ": "
-                            + Diagnosis.verb(result.reason().orElseThrow(), false) + " (" + result.text() + ")"
+                            + result.reason().orElseThrow().predicate(false) + " (" + result.text() + ")"
                             + remedy(result.reason().get()))));
         }
 
@@ -199,7 +198,7 @@ abstract class Attached implements AutoCloseable {
             } else if (job.isEmpty()) { // else the silent process may belong to another job
                 boolean stopped = ProcessState.of(entry.pid()) == ProcessState.STOPPED;
                 note("pid " + entry.pid() + " "
-                        + Diagnosis.verb(stopped ? Absentee.Reason.STOPPED : reason, false)
+                        + (stopped ? Absentee.Reason.STOPPED : reason).predicate(false)
                         + (result.text().isEmpty() || stopped ? "" : " (" + result.text() + ")"));
             }
         }

@@ -2,8 +2,8 @@ package io.jccl.cli.ps;
 
 import io.jccl.diagnosis.CommunicatorSample;
 import io.jccl.diagnosis.Diagnosis;
-import io.jccl.diagnosis.LateRanks;
 import io.jccl.diagnosis.Samples;
+import io.jccl.diagnosis.Sampling;
 import io.jccl.status.Answer;
 import io.jccl.status.ProcessSnapshot;
 import io.jccl.status.Request;
@@ -43,10 +43,10 @@ final class Look {
     }
 
     /** Returns the communicators with the findings about them. */
-    List<Diagnosed> communicators() {
-        List<Diagnosed> all = new ArrayList<>();
+    List<Diagnosis> communicators() {
+        List<Diagnosis> all = new ArrayList<>();
         for (List<CommunicatorSample> mine : samples.values()) {
-            all.add(new Diagnosed(mine.get(mine.size() - 1), Diagnosis.of(mine)));
+            all.add(Diagnosis.of(mine));
         }
         return all;
     }
@@ -61,9 +61,9 @@ final class Look {
         add(Request.latest(Request.Kind.JOB));
         for (String communicator : List.copyOf(samples.keySet())) {
             List<CommunicatorSample> mine = samples.get(communicator);
-            while (Diagnosis.needsMore(mine) && System.nanoTime() - end < 0) {
+            while (Sampling.needsMore(mine) && System.nanoTime() - end < 0) {
                 Thread.sleep(PAUSE_MILLIS);
-                add(new Request(Request.Kind.JOB, communicator, LateRanks.question(mine), ""));
+                add(new Request(Request.Kind.JOB, communicator, Sampling.question(mine), ""));
             }
         }
     }

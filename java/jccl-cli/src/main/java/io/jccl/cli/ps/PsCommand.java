@@ -6,6 +6,7 @@ import io.jccl.cli.output.Json;
 import io.jccl.cli.output.Terminal;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
+import io.jccl.diagnosis.Diagnosis;
 import io.jccl.internal.Causes;
 import io.jccl.status.Answer;
 import io.jccl.status.JobIdentity;
@@ -120,7 +121,7 @@ public final class PsCommand implements Callable<Integer> {
 
     private int look(Attached attached) throws IOException, InterruptedException {
         Look look = Look.at(attached, job);
-        List<Diagnosed> all = look.communicators();
+        List<Diagnosis> all = look.communicators();
         List<ProcessSnapshot> processes = List.copyOf(look.processes());
         boolean nothing = all.isEmpty() && processes.isEmpty();
         List<String> dumps = dumpFolder == null ? List.of() : dump(attached, all);
@@ -154,10 +155,10 @@ public final class PsCommand implements Callable<Integer> {
      * Makes all ranks of the communicators shown write their files; returns the path of each file, or why there is
      * none.
      */
-    private List<String> dump(Attached attached, List<Diagnosed> all) throws IOException {
+    private List<String> dump(Attached attached, List<Diagnosis> all) throws IOException {
         String folder = dumpFolder.toAbsolutePath().normalize().toString();
         SortedSet<String> dumps = new TreeSet<>();
-        for (Diagnosed one : all) {
+        for (Diagnosis one : all) {
             Request request = new Request(Request.Kind.JOB, one.sample().id(), 0, folder);
             for (Answer answer : one.sample().id().isEmpty() ? List.<Answer>of() : attached.ask(request)) {
                 for (ProcessSnapshot process : answer.processes()) {

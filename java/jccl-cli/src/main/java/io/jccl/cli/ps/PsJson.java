@@ -7,6 +7,7 @@ import io.jccl.cli.output.BuildVersion;
 import io.jccl.cli.output.Json;
 import io.jccl.control.OperationRecord;
 import io.jccl.diagnosis.CommunicatorSample;
+import io.jccl.diagnosis.Diagnosis;
 import io.jccl.diagnosis.Finding;
 import io.jccl.diagnosis.RankView;
 import io.jccl.status.CommunicatorView;
@@ -29,7 +30,7 @@ final class PsJson {
 
     static void write(
             JsonGenerator json,
-            List<Diagnosed> all,
+            List<Diagnosis> all,
             List<ProcessSnapshot> processes,
             List<String> dumps,
             List<String> notes)
@@ -53,7 +54,7 @@ final class PsJson {
         }
         json.writeEndArray();
         json.writeArrayFieldStart("communicators");
-        for (Diagnosed one : all) {
+        for (Diagnosis one : all) {
             write(json, one);
         }
         json.writeEndArray();
@@ -84,7 +85,7 @@ final class PsJson {
         json.writeEndArray();
     }
 
-    private static void write(JsonGenerator json, Diagnosed one) throws IOException {
+    private static void write(JsonGenerator json, Diagnosis one) throws IOException {
         CommunicatorSample sample = one.sample();
         json.writeStartObject();
         if (sample.id().isEmpty()) {

@@ -23,7 +23,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /** Formats the output of {@code jccl ps}: first the findings, then the ranks of each communicator by their state. */
@@ -44,7 +43,7 @@ final class PsText {
     }
 
     static String of(
-            List<Diagnosed> all,
+            List<Diagnosis> all,
             Collection<ProcessSnapshot> processes,
             List<String> notes,
             boolean verbose,
@@ -55,11 +54,11 @@ final class PsText {
         return text.out.toString();
     }
 
-    private void write(List<Diagnosed> all, List<String> notes) {
-        List<Diagnosed> sorted = new ArrayList<>(all);
-        sorted.sort(Comparator.comparing((Diagnosed it) -> it.findings().isEmpty()) // communicators with findings first
+    private void write(List<Diagnosis> all, List<String> notes) {
+        List<Diagnosis> sorted = new ArrayList<>(all);
+        sorted.sort(Comparator.comparing((Diagnosis it) -> it.findings().isEmpty()) // communicators with findings first
                 .thenComparing(it -> -it.sample().size()));
-        for (Diagnosed one : sorted) {
+        for (Diagnosis one : sorted) {
             for (Finding finding : one.findings()) {
                 line(Colour.RED.paint(finding.kind().label().toUpperCase(Locale.ROOT), colours) + " " + finding.text()
                         + (all.size() > 1 ? " [communicator " + name(one.sample()) + "]" : ""));
@@ -70,7 +69,7 @@ final class PsText {
         }
         notes.forEach(note -> line("note: " + note));
         int shown = 0;
-        for (Diagnosed one : sorted) {
+        for (Diagnosis one : sorted) {
             if (shown == MAX_COMMUNICATORS && !verbose) {
                 line("");
                 line("and " + (sorted.size() - shown) + " more communicators, see --verbose");
@@ -113,7 +112,7 @@ final class PsText {
         return sample.id().isEmpty() ? "(not initialised)" : sample.id();
     }
 
-    private void write(Diagnosed one) {
+    private void write(Diagnosis one) {
         CommunicatorSample sample = one.sample();
         line("");
         line("communicator " + name(sample) + "  job " + sample.job() + "  " + sample.size() + " ranks on "
@@ -138,7 +137,7 @@ final class PsText {
         if (left > 0) {
             line("  and " + left + " more ranks in " + (states.size() - lines) + " states, see --verbose");
         }
-        SortedSet<Integer> unknown = unknown(sample);
+        SortedSet<Integer> unknown = sample.unknown();
         if (!unknown.isEmpty()) {
             line("  nothing is known here of " + RankList.subject(unknown));
         }
@@ -156,16 +155,6 @@ final class PsText {
                 .thenComparing(state -> -Math.abs(state.sequence() - median))
                 .thenComparing(state -> state.numbers().first()));
         return states;
-    }
-
-    private static SortedSet<Integer> unknown(CommunicatorSample sample) {
-        SortedSet<Integer> unknown = new TreeSet<>();
-        for (int rank = 0; rank < sample.size(); rank++) {
-            if (!sample.ranks().containsKey(rank)) {
-                unknown.add(rank);
-            }
-        }
-        return unknown;
     }
 
     /** Returns the numbers of ranks without the braces that they have in sentences. */
@@ -200,7 +189,7 @@ final class PsText {
                                     + it.lastDone().device())
                     + (it.totals().operations() == 0 ? "" : " " + totals(it.totals()))
                     + traffic(it.traffic())
-                    + Diagnosis.call(rank)
+                    + rank.call()
                             .map(call -> " in " + call + " for "
                                     + Durations.text(it.underWay().orElseThrow().nanos()))
                             .orElse(""));

@@ -2,7 +2,6 @@ package io.jccl.cli.ps;
 
 import io.jccl.ChannelWait;
 import io.jccl.diagnosis.CommunicatorSample;
-import io.jccl.diagnosis.Diagnosis;
 import io.jccl.diagnosis.Durations;
 import io.jccl.diagnosis.RankView;
 import io.jccl.status.Absentee;
@@ -54,7 +53,7 @@ final class RankState {
             case INITIALISING -> "initialising: " + it.step();
             case FAILED -> it.step().isEmpty() ? "failed" : "failed; in " + it.step();
             case CLOSING -> "closing";
-            case RUNNING -> Diagnosis.call(rank)
+            case RUNNING -> rank.call()
                     .or(() -> Optional.of(it.step()).filter(step -> !step.isEmpty()))
                     .map(call -> "in " + call)
                     .orElse("in no operation, the last is sequence="
@@ -88,9 +87,7 @@ final class RankState {
     }
 
     SortedSet<Integer> numbers() {
-        SortedSet<Integer> numbers = new TreeSet<>();
-        ranks.forEach(rank -> numbers.add(rank.rank()));
-        return numbers;
+        return RankView.numbers(ranks);
     }
 
     /** Describes the state with its time and the ranks that are waited for. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
 import io.jccl.config.Settings;
+import io.jccl.diagnosis.Diagnosis;
 import io.jccl.diagnosis.Finding;
 import io.jccl.status.Absentee;
 import io.jccl.status.Answer;
@@ -51,7 +52,7 @@ class PsTest {
         System.clearProperty(DIRECTORY);
     }
 
-    private static List<Diagnosed> look(Optional<Long> pid) throws Exception {
+    private static List<Diagnosis> look(Optional<Long> pid) throws Exception {
         try (Attached attached = new Attached.Local(StatusDirectory.of(settings()), pid, "")) {
             return Look.at(attached, "").communicators();
         }
@@ -62,7 +63,7 @@ class PsTest {
     }
 
     /** Inspects a job through its status port, as from another host. */
-    private static List<Diagnosed> lookAt(int port, String secret) throws Exception {
+    private static List<Diagnosis> lookAt(int port, String secret) throws Exception {
         try (Attached attached = new Attached.Remote(
                 new InetSocketAddress("127.0.0.1", port),
                 JobIdentity.ofSecret(secret).key().orElseThrow())) {
@@ -74,13 +75,13 @@ class PsTest {
      * Inspects the job repeatedly until the first finding is of one of {@code kinds} and names only {@code rank}.
      * Earlier findings may name other ranks, which can be late for a moment.
      */
-    private static Diagnosed awaitNamed(Callable<List<Diagnosed>> look, Set<Finding.Kind> kinds, int rank)
+    private static Diagnosis awaitNamed(Callable<List<Diagnosis>> look, Set<Finding.Kind> kinds, int rank)
             throws Exception {
         long end = System.nanoTime() + 30_000_000_000L;
         String text = "nothing";
         String refusal = "";
         while (System.nanoTime() - end < 0) {
-            List<Diagnosed> all = List.of();
+            List<Diagnosis> all = List.of();
             try {
                 all = look.call();
             } catch (IOException e) {
@@ -100,7 +101,7 @@ class PsTest {
         throw new AssertionError("rank " + rank + " was not named as one of " + kinds + ": " + text + refusal);
     }
 
-    private static Diagnosed awaitNamed(Optional<Long> pid, Finding.Kind kind, int rank) throws Exception {
+    private static Diagnosis awaitNamed(Optional<Long> pid, Finding.Kind kind, int rank) throws Exception {
         return awaitNamed(() -> look(pid), EnumSet.of(kind), rank);
     }
 
@@ -170,7 +171,7 @@ class PsTest {
             for (int rank = 0; rank < 3; rank++) {
                 ranks.startProcess(id, rank, 1, 3, 2, PsRankMain.Fault.NOT_INITIALISED, Map.of());
             }
-            Diagnosed seen = awaitNamed(Optional.empty(), Finding.Kind.ABSENT, 2);
+            Diagnosis seen = awaitNamed(Optional.empty(), Finding.Kind.ABSENT, 2);
             assertThat(seen.findings().get(0).text()).contains("rendezvous");
         }
     }
@@ -204,7 +205,7 @@ class PsTest {
             ranks.process(0).destroyForcibly().waitFor();
             ranks.await(1, "FAILED");
             ranks.await(2, "FAILED");
-            Diagnosed seen = awaitNamed(Optional.of(ranks.pid(2)), Finding.Kind.FAILED, 0);
+            Diagnosis seen = awaitNamed(Optional.of(ranks.pid(2)), Finding.Kind.FAILED, 0);
             assertThat(seen.sample().ranks().get(0).absentee().orElseThrow().reason())
                     .isEqualTo(Absentee.Reason.ENDED);
         }
@@ -225,7 +226,7 @@ class PsTest {
                 }
             }
             awaitNamed(Optional.empty(), Finding.Kind.ABSENT, 1);
-            Diagnosed remote = awaitNamed(() -> lookAt(status, "a secret"), EnumSet.of(Finding.Kind.ABSENT), 1);
+            Diagnosis remote = awaitNamed(() -> lookAt(status, "a secret"), EnumSet.of(Finding.Kind.ABSENT), 1);
             assertThat(remote.findings().get(0).text()).contains("the rendezvous server waits");
             ranks.startLaunched(1, 3, "127.0.0.1:" + rendezvous + "/a secret", 0); // now no rank is missing
             ranks.await(2, "READY");
@@ -261,7 +262,7 @@ class PsTest {
             int victim = size - 3;
             ranks.startProcess(id, 0, size, size, victim, PsRankMain.Fault.ABSENT, Map.of());
             ranks.await(0, "READY " + victim);
-            Diagnosed seen = awaitNamed(Optional.of(ranks.pid(0)), Finding.Kind.ABSENT, victim);
+            Diagnosis seen = awaitNamed(Optional.of(ranks.pid(0)), Finding.Kind.ABSENT, victim);
             String text = PsText.of(List.of(seen), List.of(), List.of(), false, false);
             assertThat(text.lines().count()).as(text).isLessThan(20);
         }

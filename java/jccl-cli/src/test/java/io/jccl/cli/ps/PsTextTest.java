@@ -9,6 +9,7 @@ import io.jccl.WaitFor;
 import io.jccl.control.RankStatus;
 import io.jccl.control.Trail;
 import io.jccl.diagnosis.CommunicatorSample;
+import io.jccl.diagnosis.Diagnosis;
 import io.jccl.diagnosis.Finding;
 import io.jccl.diagnosis.RankView;
 import io.jccl.status.CommunicatorView;
@@ -33,7 +34,7 @@ class PsTextTest {
 
     private String text(Finding... findings) {
         CommunicatorSample sample = new CommunicatorSample("3f2a91c0", "77aa01bc", 0, ranks.size(), ranks, List.of());
-        return PsText.of(List.of(new Diagnosed(sample, List.of(findings))), List.of(), List.of(), false, false);
+        return PsText.of(List.of(new Diagnosis(sample, List.of(findings))), List.of(), List.of(), false, false);
     }
 
     /** Adds a rank that waits for the rank before it in an operation. */
