@@ -1,10 +1,7 @@
 package io.jccl.cli;
 
-import io.jccl.JcclException;
 import io.jccl.cli.doctor.DoctorCommand;
 import io.jccl.cli.launch.RunCommand;
-import io.jccl.cli.output.ExitCode;
-import io.jccl.cli.output.Terminal;
 import io.jccl.cli.perf.PerfCommand;
 import io.jccl.cli.ps.PsCommand;
 import io.jccl.cli.trace.TraceCommand;
@@ -12,22 +9,11 @@ import io.jccl.cli.tune.MeasurementRankCommand;
 import io.jccl.cli.tune.TuneCommand;
 import io.jccl.cli.verify.CopyCommand;
 import io.jccl.cli.verify.GpuVerifyCommand;
-import io.jccl.internal.Causes;
-import java.io.BufferedOutputStream;
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
-import java.io.PrintStream;
-import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
-import java.util.Locale;
 import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Help.Ansi;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ScopeType;
 
 /** The {@code jccl} command. */
 @Command(
@@ -53,38 +39,13 @@ import picocli.CommandLine.ScopeType;
         footer = {"", "jccl COMMAND --help describes one of them."})
 public final class Main {
 
-    @Option(
-            names = "--log-level",
-            paramLabel = "LEVEL",
-            scope = ScopeType.INHERIT,
-            converter = LogLevel.class,
-            description = "least level of messages on standard error: error, warn, info, debug or trace "
-                    + "(default: JCCL_DEBUG, else warn)")
-    private void setLogLevel(String level) {
-        if (level != null) { // null when picocli resets options that are not given
-            System.setProperty(LogConfiguration.LEVEL, level);
-        }
-    }
-
-    /** Reads the name of a level. */
-    private static final class LogLevel implements CommandLine.ITypeConverter<String> {
-        @Override
-        public String convert(String level) {
-            try {
-                return LogConfiguration.parse(level);
-            } catch (IllegalArgumentException e) {
-                throw new CommandLine.TypeConversionException(Causes.describe(e));
-            }
-        }
-    }
-
-    private static final String HELP = "--help";
-    private static final String HELP_DESCRIPTION = "show this help";
+    @Mixin
+    private LogLevelOption logLevel;
 
     @Option(
-            names = {"-h", HELP},
+            names = {"-h", Program.HELP},
             usageHelp = true,
-            description = HELP_DESCRIPTION)
+            description = Program.HELP_DESCRIPTION)
     private boolean help;
 
     @Option(
@@ -97,107 +58,11 @@ public final class Main {
 
     /** Runs the command and ends the process with its status. */
     public static void main(String[] arguments) {
-        System.setOut(utf8(FileDescriptor.out));
-        System.setErr(utf8(FileDescriptor.err));
-        Locale.setDefault(Locale.ROOT); // programs parse the output, so numbers must not depend on the user's locale
-        int status = execute(arguments);
-        if (System.out.checkError()) {
-            // A pipe whose reader has ended, such as head, needs no message.
-            if (!Terminal.isPipe(Terminal.Stream.OUT)) {
-                System.err.println(whoAmI("jccl") + ": standard output cannot be written: no space is left");
-            }
-            status = Math.max(status, ExitCode.FAILURE);
-        }
-        System.err.flush();
-        System.exit(status);
-    }
-
-    /** Returns a UTF-8 stream whatever the locale's charset is, because an SVG declares its own charset. */
-    private static PrintStream utf8(FileDescriptor file) {
-        return new PrintStream(new BufferedOutputStream(new FileOutputStream(file)), true, StandardCharsets.UTF_8);
-    }
-
-    private static int execute(String[] arguments) {
-        try {
-            return commandLine().execute(arguments);
-        } catch (Error e) { // for example a class or native library that cannot be loaded, or out of memory
-            System.err.println(whoAmI("jccl") + ": " + described(e));
-            if (LogConfiguration.isDebug()) {
-                e.printStackTrace();
-            }
-            return ExitCode.FAILURE;
-        }
-    }
-
-    /**
-     * Returns the text of an exception. The class name of an exception of JCCL comes first, because pages explain these
-     * classes.
-     */
-    private static String described(Throwable thrown) {
-        String name = thrown instanceof JcclException ? thrown.getClass().getSimpleName() + ": " : "";
-        return name + Causes.describe(thrown);
-    }
-
-    /** Returns the name of a command, followed by the rank of this process if the process is a rank. */
-    private static String whoAmI(String command) {
-        String rank = System.getenv("JCCL_RANK");
-        return rank == null ? command : command + ": rank " + rank;
+        Program.run("jccl", Main::new, arguments);
     }
 
     /** Returns the command line, ready to execute. */
     static CommandLine commandLine() {
-        CommandLine line = new CommandLine(new Main());
-        line.getSubcommands().values().forEach(Main::addHelp);
-        line.setColorScheme(
-                CommandLine.Help.defaultColorScheme(Terminal.colours(Terminal.Stream.OUT) ? Ansi.ON : Ansi.OFF));
-        line.setOut(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
-        line.setErr(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
-        line.setUsageHelpWidth(100);
-        line.setAbbreviatedOptionsAllowed(false);
-        line.setParameterExceptionHandler(Main::usage);
-        line.setExecutionExceptionHandler(Main::failure);
-        line.setExitCodeExceptionMapper(Main::statusOf);
-        return line;
-    }
-
-    /**
-     * Adds {@code --help} to a subcommand without it. An inherited option would clash with the {@code --help} of
-     * picocli's own commands.
-     */
-    private static void addHelp(CommandLine subcommand) {
-        CommandSpec spec = subcommand.getCommandSpec();
-        if (spec.findOption(HELP) == null) {
-            spec.addOption(OptionSpec.builder("-h", HELP)
-                    .arity("0")
-                    .type(boolean.class)
-                    .usageHelp(true)
-                    .description(HELP_DESCRIPTION)
-                    .build());
-        }
-    }
-
-    private static int usage(CommandLine.ParameterException exception, String[] arguments) {
-        CommandLine line = exception.getCommandLine();
-        PrintWriter err = line.getErr();
-        String name = line.getCommandSpec().qualifiedName();
-        err.println(name + ": " + exception.getMessage());
-        CommandLine.UnmatchedArgumentException.printSuggestions(exception, err);
-        err.println("Try '" + name + " --help'.");
-        err.flush();
-        return ExitCode.USAGE;
-    }
-
-    private static int failure(Exception exception, CommandLine line, CommandLine.ParseResult result) {
-        PrintWriter err = line.getErr();
-        err.println(whoAmI(line.getCommandSpec().qualifiedName()) + ": " + described(exception));
-        if (LogConfiguration.isDebug()) {
-            exception.printStackTrace(err);
-        }
-        err.flush();
-        return statusOf(exception);
-    }
-
-    private static int statusOf(Throwable exception) {
-        return exception instanceof IllegalArgumentException ? ExitCode.USAGE : ExitCode.FAILURE;
+        return Program.commandLine(new Main());
     }
 }
