@@ -7,8 +7,6 @@ import io.jccl.cli.ps.PsCommand;
 import io.jccl.cli.trace.TraceCommand;
 import io.jccl.cli.tune.MeasurementRankCommand;
 import io.jccl.cli.tune.TuneCommand;
-import io.jccl.cli.verify.CopyCommand;
-import io.jccl.cli.verify.GpuVerifyCommand;
 import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -31,8 +29,6 @@ import picocli.CommandLine.Option;
             MeasurementRankCommand.class,
             DoctorCommand.class,
             EnvCommand.class,
-            GpuVerifyCommand.class,
-            CopyCommand.class,
             CommandLine.HelpCommand.class,
             AutoComplete.GenerateCompletion.class
         },

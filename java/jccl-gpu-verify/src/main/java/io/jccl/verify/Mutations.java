@@ -1,4 +1,4 @@
-package io.jccl.cli.verify;
+package io.jccl.verify;
 
 import java.io.IOException;
 import java.nio.file.Path;

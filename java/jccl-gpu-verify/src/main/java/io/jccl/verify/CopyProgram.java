@@ -1,5 +1,6 @@
-package io.jccl.cli.verify;
+package io.jccl.verify;
 
+import io.jccl.cli.Program;
 import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Json;
 import io.jccl.nativelib.NativeDevice;
@@ -9,9 +10,10 @@ import picocli.CommandLine.Parameters;
 
 /**
  * Measures the bandwidth of a driver's copies in each device and to its neighbour; prints a line of JSON for each pair.
+ * {@link GpuVerify} starts this program as a process.
  */
-@Command(name = CopyCommand.NAME, hidden = true, description = "the copy limit of gpu-verify")
-public final class CopyCommand implements Callable<Integer> {
+@Command(name = CopyProgram.NAME, description = "the copy limit of gpu-verify")
+public final class CopyProgram implements Callable<Integer> {
 
     static final String NAME = "gpu-copy";
 
@@ -23,6 +25,13 @@ public final class CopyCommand implements Callable<Integer> {
 
     @Parameters(index = "1", paramLabel = "BYTES")
     private long bytes;
+
+    private CopyProgram() {}
+
+    /** Measures and ends the process with the status. */
+    public static void main(String[] arguments) {
+        Program.run(NAME, CopyProgram::new, arguments);
+    }
 
     @Override
     public Integer call() {

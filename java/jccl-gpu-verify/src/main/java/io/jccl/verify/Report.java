@@ -1,4 +1,4 @@
-package io.jccl.cli.verify;
+package io.jccl.verify;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;

@@ -1,4 +1,4 @@
-package io.jccl.cli.verify;
+package io.jccl.verify;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,7 +1,9 @@
-package io.jccl.cli.verify;
+package io.jccl.verify;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.jccl.DeviceException;
+import io.jccl.cli.LogLevelOption;
+import io.jccl.cli.Program;
 import io.jccl.cli.doctor.DoctorCommand;
 import io.jccl.cli.output.BuildVersion;
 import io.jccl.cli.output.ExitCode;
@@ -29,22 +31,24 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** The hidden subcommand that the script {@code gpu-verify} of a bundle runs. */
+/** The program that the script {@code gpu-verify} of a bundle starts. */
 @Command(
-        name = "gpu-verify",
-        hidden = true,
+        name = GpuVerify.NAME,
         description = {
             "Verifies this build on a host with a GPU: runs tests, kernels with deliberate errors to be noticed,",
             "and benchmarks with checked results. Writes report.json, report.txt and the output of each step."
         },
         footer = "Exit status: 0 nothing failed, 1 something did, 2 usage.",
         sortOptions = false)
-public final class GpuVerifyCommand implements Callable<Integer> {
+public final class GpuVerify implements Callable<Integer> {
+
+    static final String NAME = "gpu-verify";
 
     /**
      * Environment of tests whose ranks share a GPU: a hardware queue for each of their streams. JCCL sets the variable
@@ -92,8 +96,18 @@ public final class GpuVerifyCommand implements Callable<Integer> {
     @Option(names = "--quick", description = "few small sizes, as for emulated GPUs")
     private boolean quick;
 
+    @Mixin
+    private LogLevelOption logLevel;
+
     private Report report;
     private Steps steps;
+
+    private GpuVerify() {}
+
+    /** Verifies this build and ends the process with the status. */
+    public static void main(String[] arguments) {
+        Program.run(NAME, GpuVerify::new, arguments);
+    }
 
     @Override
     public Integer call() throws IOException, InterruptedException {
@@ -230,7 +244,7 @@ public final class GpuVerifyCommand implements Callable<Integer> {
      */
     private double copyLimit(int used) throws IOException, InterruptedException {
         List<String> command =
-                ChildProcess.unmeasured(List.of(CopyCommand.NAME, "" + used, quick ? "65536" : "268435456"));
+                ChildProcess.program(CopyProgram.class, List.of("" + used, quick ? "65536" : "268435456"));
         steps.step("copy limit", SHORT.multipliedBy(2), () -> {
             ChildProcess.Result result = steps.child("copies", command, Map.of());
             for (JsonNode row : result.rows()) {

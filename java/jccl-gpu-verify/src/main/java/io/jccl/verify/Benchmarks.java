@@ -1,4 +1,4 @@
-package io.jccl.cli.verify;
+package io.jccl.verify;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package io.jccl.cli.verify;
+package io.jccl.verify;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -48,6 +48,6 @@ class ProgramOutputTest {
                 [        35 tests successful      ]
                 [         2 tests failed          ]
                 """;
-        assertThat(GpuVerifyCommand.counted(output)).isEqualTo(new Report.Tests(35, 2, 4));
+        assertThat(GpuVerify.counted(output)).isEqualTo(new Report.Tests(35, 2, 4));
     }
 }

@@ -1,4 +1,4 @@
-package io.jccl.cli;
+package io.jccl.verify;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -7,7 +7,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
+import io.jccl.cli.perf.RankProcesses;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runs {@code jccl gpu-verify} with the files of a bundle, on emulated GPUs. */
+/** Runs {@code gpu-verify} with the files of a bundle, on emulated GPUs. */
 @Timeout(400)
 class GpuVerifyTest {
 
@@ -46,17 +48,39 @@ class GpuVerifyTest {
     }
 
     private int run(Map<String, String> environment, String... further) throws IOException, InterruptedException {
-        List<String> arguments = new ArrayList<>(
-                List.of("gpu-verify", "--quick", "--bundle", bundle.toString(), "--report", report.toString()));
-        arguments.addAll(List.of(further));
-        ProcessBuilder builder = CommandProcess.builder(
-                        directory, List.of("-Djccl.cuda.path=" + EMULATED), arguments.toArray(String[]::new))
-                .redirectOutput(directory.resolve("out").toFile());
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(jvmOptions());
+        command.add("-Djccl.cuda.path=" + EMULATED);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), GpuVerify.class.getName()));
+        command.addAll(List.of("--quick", "--bundle", bundle.toString(), "--report", report.toString()));
+        command.addAll(List.of(further));
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .redirectOutput(directory.resolve("out").toFile())
+                .redirectError(directory.resolve("err").toFile());
+        // Tests must not depend on the settings of the build or on a launcher that started the build.
+        builder.environment()
+                .keySet()
+                .removeIf(name -> name.matches("(JCCL|NCCL|OMPI|PMIX?|SLURM)_.*|RANK|WORLD_SIZE"));
+        builder.environment().put("JCCL_JAVA_OPTS", String.join(" ", jvmOptions()));
         builder.environment().put("JCCL_EMULATED_GPUS", "1");
         builder.environment().putAll(environment);
         Process process = builder.start();
         assertThat(process.waitFor(360, TimeUnit.SECONDS)).isTrue();
         return process.exitValue();
+    }
+
+    /**
+     * Returns the options of the JVMs of gpu-verify and its ranks: without the second compiler (C2), because these JVMs
+     * end before it pays off, and with {@code -Xcheck:jni} if this JVM has it.
+     */
+    private static List<String> jvmOptions() {
+        List<String> options = new ArrayList<>(RankProcesses.nativeAccess());
+        options.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData"));
+        ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                .filter("-Xcheck:jni"::equals)
+                .forEach(options::add);
+        return options;
     }
 
     private JsonNode validReport() throws IOException {

@@ -1,4 +1,4 @@
-package io.jccl.cli.verify;
+package io.jccl.verify;
 
 import io.jccl.cli.output.TextTable;
 import io.jccl.cli.perf.GpuNames;

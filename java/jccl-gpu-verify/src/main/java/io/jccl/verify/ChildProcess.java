@@ -1,7 +1,8 @@
-package io.jccl.cli.verify;
+package io.jccl.verify;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.jccl.cli.Main;
 import io.jccl.cli.perf.RankProcesses;
 import io.jccl.launch.OuterLauncher;
 import java.io.IOException;
@@ -21,7 +22,6 @@ import java.util.concurrent.TimeUnit;
 final class ChildProcess {
 
     private static final String LIBRARY = "jccl.cuda.path";
-    private static final String MAIN_CLASS = "io.jccl.cli.Main";
 
     /**
      * The end of a program.
@@ -75,19 +75,24 @@ final class ChildProcess {
         return command;
     }
 
-    /** Returns the command line of the {@code jccl} command. */
-    static List<String> jccl(List<String> arguments) {
-        return jccl(Map.of(), arguments);
+    /** Returns the command line of a program in the class path of this JVM. */
+    static List<String> program(Class<?> main, List<String> arguments) {
+        return program(main, Map.of(), arguments);
     }
 
-    /** Returns the command line for steps in which nothing is measured: the JVM starts faster. */
+    /** Returns the command line of the {@code jccl} command. */
+    static List<String> jccl(List<String> arguments) {
+        return program(Main.class, arguments);
+    }
+
+    /** Returns the command line of {@code jccl} for steps in which nothing is measured: the JVM starts faster. */
     static List<String> unmeasured(List<String> arguments) {
         return startingFast(jccl(arguments));
     }
 
     /** Returns the command line for such steps with another library of the GPU backend. */
     static List<String> unmeasured(Path library, List<String> arguments) {
-        return startingFast(jccl(Map.of(LIBRARY, library.toString()), arguments));
+        return startingFast(program(Main.class, Map.of(LIBRARY, library.toString()), arguments));
     }
 
     private static List<String> startingFast(List<String> command) {
@@ -102,9 +107,9 @@ final class ChildProcess {
         return arguments;
     }
 
-    private static List<String> jccl(Map<String, String> properties, List<String> arguments) {
+    private static List<String> program(Class<?> main, Map<String, String> properties, List<String> arguments) {
         List<String> command = java(System.getProperty("java.class.path"), properties);
-        command.add(MAIN_CLASS);
+        command.add(main.getName());
         command.addAll(arguments);
         return command;
     }
