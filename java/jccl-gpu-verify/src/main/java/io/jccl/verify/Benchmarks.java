@@ -100,7 +100,7 @@ final class Benchmarks {
 
     /** Executes a run; returns why it failed, or an empty text. */
     String run(Run run, List<Report.Measurement> measurements) throws IOException, InterruptedException {
-        List<String> arguments = ChildProcess.devicePerf(
+        List<String> arguments = Jvm.devicePerf(
                 run.collective,
                 run.ranks,
                 "--algorithm",
@@ -126,7 +126,7 @@ final class Benchmarks {
         if (quick) {
             environment.put("JCCL_NTHREADS", "64");
         }
-        List<String> command = quick ? ChildProcess.unmeasured(arguments) : ChildProcess.jccl(arguments);
+        List<String> command = quick ? Jvm.brief(arguments) : Jvm.jccl(arguments);
         ChildProcess.Result result = steps.child(name, command, environment);
         for (JsonNode row : result.rows()) {
             measurements.add(measurement(row));

@@ -73,7 +73,7 @@ final class Mutations {
 
     private ChildProcess.Result run(String name, String threads, String protocol)
             throws IOException, InterruptedException {
-        List<String> arguments = ChildProcess.devicePerf(
+        List<String> arguments = Jvm.devicePerf(
                 "all_reduce",
                 2,
                 "--threads",
@@ -98,7 +98,7 @@ final class Mutations {
                 "-");
         return runner.run(
                 "mutation-" + name,
-                ChildProcess.unmeasured(library, arguments),
+                Jvm.brief(library, arguments),
                 Map.of(
                         "JCCL_NTHREADS",
                         threads,

@@ -1,6 +1,8 @@
 package io.jccl.verify;
 
+import io.jccl.cli.doctor.DoctorCommand;
 import java.io.File;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,7 +19,7 @@ import java.util.stream.Stream;
 final class NcclTests {
 
     /** The programs, by the names that jccl perf has for the same collectives. */
-    static final Map<String, String> PROGRAMS = new TreeMap<>(Map.of(
+    private static final Map<String, String> PROGRAMS = new TreeMap<>(Map.of(
             "all_reduce", "all_reduce_perf",
             "all_gather", "all_gather_perf",
             "reduce_scatter", "reduce_scatter_perf",
@@ -30,6 +32,36 @@ final class NcclTests {
 
     private NcclTests() {}
 
+    /** Runs the programs that are on the path, and records which are not. */
+    static void run(Steps steps, int gpus, List<Report.Measurement> measurements)
+            throws IOException, InterruptedException {
+        List<String> missing = new ArrayList<>();
+        for (Map.Entry<String, String> one : PROGRAMS.entrySet()) {
+            Optional<Path> program = find(one.getValue(), System.getenv());
+            if (program.isEmpty()) {
+                missing.add(one.getValue());
+                continue;
+            }
+            String name = "nccl-" + one.getKey();
+            steps.step("NCCL: " + one.getKey(), Steps.SHORT, () -> {
+                ChildProcess.Result result = steps.child(name, command(program.get(), gpus), Map.of());
+                List<Report.Measurement> rows = read(one.getKey(), gpus, result.output());
+                measurements.addAll(rows);
+                String failure = Steps.failure(name, result);
+                return failure.isEmpty() && rows.isEmpty() ? "no rows that can be read; see " + name + ".log" : failure;
+            });
+        }
+        if (!missing.isEmpty()) {
+            steps.notRun(
+                    "NCCL: missing programs",
+                    String.join(", ", missing)
+                            + ": not on the path; they are programs of nccl-tests, which measure NCCL; libnccl.so.2: "
+                            + DoctorCommand.library("libnccl.so.2").orElse("not found"));
+        } else if (gpus == 1) {
+            steps.notRun("NCCL with several ranks", "it takes a GPU for each rank, and one is used");
+        }
+    }
+
     /** Returns a program on the path of an environment; empty if it is not there. */
     static Optional<Path> find(String program, Map<String, String> environment) {
         return Stream.of(environment.getOrDefault("PATH", "").split(File.pathSeparator))
@@ -40,7 +72,7 @@ final class NcclTests {
     }
 
     /** Returns the command line for {@code gpus} GPUs, with the sizes of {@link Benchmarks}. */
-    static List<String> command(Path program, int gpus) {
+    private static List<String> command(Path program, int gpus) {
         return List.of(program.toString(), "-b", "8", "-e", "128M", "-f", "16", "-g", "" + gpus);
     }
 

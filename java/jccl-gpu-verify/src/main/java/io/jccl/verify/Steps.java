@@ -11,6 +11,9 @@ import java.util.Map;
 /** Runs steps in order until the time is over, and records how each ended. */
 final class Steps {
 
+    /** Time limit of a step that usually takes some seconds. */
+    static final Duration SHORT = Duration.ofSeconds(40);
+
     private final Path folder;
     private final List<Report.Step> done;
     private final PrintStream out;

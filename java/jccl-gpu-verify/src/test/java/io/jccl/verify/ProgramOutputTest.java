@@ -48,6 +48,6 @@ class ProgramOutputTest {
                 [        35 tests successful      ]
                 [         2 tests failed          ]
                 """;
-        assertThat(GpuVerify.counted(output)).isEqualTo(new Report.Tests(35, 2, 4));
+        assertThat(JunitTests.counted(output)).isEqualTo(new Report.Tests(35, 2, 4));
     }
 }

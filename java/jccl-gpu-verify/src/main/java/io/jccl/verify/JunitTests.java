@@ -1,0 +1,89 @@
+package io.jccl.verify;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Runs the tests of a bundle by JUnit's console. */
+final class JunitTests {
+
+    /**
+     * Environment of tests whose ranks share a GPU: a hardware queue for each of their streams. JCCL sets the variable
+     * itself, but too late if a test uses the GPU first.
+     */
+    private static final Map<String, String> QUEUES = Map.of("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+
+    private static final Pattern COUNT =
+            Pattern.compile("\\[\\s*(\\d+) tests (successful|failed|skipped|aborted)\\s*]");
+
+    private final Steps steps;
+    private final Bundle bundle;
+
+    JunitTests(Steps steps, Bundle bundle) {
+        this.steps = steps;
+        this.bundle = bundle;
+    }
+
+    /** Runs tests that need no GPU, if the bundle has tests. */
+    void onHost() throws IOException, InterruptedException {
+        if (Files.exists(bundle.tests())) {
+            String tests = "io.jccl.integration.";
+            List<String> command =
+                    command("--details=summary", "-c", tests + "OperationsTest", "-c", tests + "MisuseTest");
+            steps.step("host: tests", Duration.ofSeconds(60), () -> steps.requireWell("host-tests", command));
+        }
+    }
+
+    /**
+     * Runs the tests tagged {@code gpu}.
+     *
+     * @param counts receives the numbers of tests if they run
+     */
+    void onGpus(Consumer<Report.Tests> counts) throws IOException, InterruptedException {
+        String name = "tests tagged gpu";
+        String jar = bundle.tests().toString();
+        if (Files.exists(bundle.tests())) {
+            List<String> command = command("--details=tree", "--include-tag", "gpu", "--scan-classpath", jar);
+            steps.require(name, Duration.ofSeconds(240), () -> {
+                ChildProcess.Result result = steps.child("tests", command, QUEUES);
+                counts.accept(counted(result.output()));
+                return Steps.failure("tests", result);
+            });
+        } else {
+            steps.notRun(name, jar + " is not there; make the bundle with scripts/gpu-bundle");
+        }
+    }
+
+    private List<String> command(String... further) {
+        List<String> command = Jvm.withClassPath(bundle.classPathOfTests());
+        command.addAll(List.of(
+                "org.junit.platform.console.ConsoleLauncher",
+                "execute",
+                "--disable-banner",
+                "--disable-ansi-colors",
+                "--fail-if-no-tests",
+                "--include-engine",
+                "junit-jupiter"));
+        command.addAll(List.of(further));
+        return command;
+    }
+
+    /** Reads the summary of JUnit's console. */
+    static Report.Tests counted(String output) {
+        Map<String, Integer> counts = new HashMap<>();
+        Matcher matcher = COUNT.matcher(output);
+        while (matcher.find()) {
+            counts.merge(matcher.group(2), Integer.valueOf(matcher.group(1)), Integer::sum);
+        }
+        return new Report.Tests(
+                counts.getOrDefault("successful", 0),
+                counts.getOrDefault("failed", 0),
+                counts.getOrDefault("skipped", 0) + counts.getOrDefault("aborted", 0));
+    }
+}
