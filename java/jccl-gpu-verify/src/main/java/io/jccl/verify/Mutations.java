@@ -109,7 +109,7 @@ final class Mutations {
     }
 
     private static String said(ChildProcess.Result result) {
-        return result.isLate() ? "its time was over" : result.status() == 0 ? "" : result.lastLine();
+        return result.isLate() ? "its time was over" : result.status() == 0 ? "" : result.reason();
     }
 
     private static long wrong(ChildProcess.Result result) {

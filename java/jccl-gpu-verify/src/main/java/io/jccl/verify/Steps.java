@@ -115,10 +115,19 @@ final class Steps {
 
     /** Returns why a program failed, or an empty text. */
     static String failure(String name, ChildProcess.Result result) {
+        return failure(name, result, result.reason());
+    }
+
+    /**
+     * Returns why a program failed, or an empty text.
+     *
+     * @param reason the reason that the output of the program gives
+     */
+    static String failure(String name, ChildProcess.Result result, String reason) {
         if (result.status() == 0) {
             return "";
         }
-        return (result.isLate() ? "its time was over" : "status " + result.status() + ", " + result.lastLine())
-                + "; see " + name + ".log";
+        return (result.isLate() ? "its time was over" : "status " + result.status() + ", " + reason) + "; see " + name
+                + ".log";
     }
 }

@@ -50,4 +50,89 @@ class ProgramOutputTest {
                 """;
         assertThat(JunitTests.counted(output)).isEqualTo(new Report.Tests(35, 2, 4));
     }
+
+    @Test
+    void reasonOfFailedTestsHasTheirNumberAndTheFirstFailure() {
+        String output =
+                """
+                \u2514\u2500 JUnit Jupiter \u2714
+                   \u251c\u2500 LaunchTest \u2714
+                   \u2502  \u251c\u2500 everyRankLaunches() \u2718
+                   \u2514\u2500 GraphsTest \u2718 no GPU
+
+                Failures (2):
+                  JUnit Jupiter:LaunchTest:everyRankLaunches()
+                    MethodSource [className = 'io.jccl.LaunchTest', methodName = 'everyRankLaunches', methodParameterTypes = '']
+                    => java.lang.AssertionError:
+                Expecting actual:
+                  "abc"
+                to contain:
+                  "x"
+
+                       io.jccl.LaunchTest.everyRankLaunches(LaunchTest.java:7)
+                       [...]
+                  JUnit Jupiter:GraphsTest
+                    ClassSource [className = 'io.jccl.GraphsTest', filePosition = null]
+                    => java.lang.IllegalStateException: no GPU
+                       io.jccl.GraphsTest.setUp(GraphsTest.java:3)
+
+                Test run finished after 542 ms
+                [         9 tests found           ]
+                [         1 tests failed          ]
+
+                22:40:33.121 WARN  Watchdog: a communicator was not closed
+                """;
+        assertThat(JunitTests.reason(new ChildProcess.Result(1, output)))
+                .isEqualTo("tests=9 failures=2, the first: LaunchTest:everyRankLaunches(): java.lang.AssertionError:"
+                        + " Expecting actual: \"abc\" to contain: \"x\"");
+    }
+
+    @Test
+    void reasonSaysThatJunitFoundNoTests() {
+        String output =
+                """
+                Test run finished after 28 ms
+                [         0 tests found           ]
+                [         0 tests failed          ]
+                """;
+        assertThat(JunitTests.reason(new ChildProcess.Result(2, output))).isEqualTo("JUnit found no tests");
+    }
+
+    @Test
+    void reasonOfACrashIsItsSignalAndTheNativeFrame() {
+        String output =
+                """
+                begun
+                #
+                # A fatal error has been detected by the Java Runtime Environment:
+                #
+                #  SIGSEGV (0xb) at pc=0x00007fca0c244f14, pid=12132, tid=12132
+                #
+                # JRE version: OpenJDK Runtime Environment (17.0.21+9) (build 17.0.21+9)
+                # Problematic frame:
+                # C  [libjccl_cuda.so+0x85f14]
+                #
+                # If you would like to submit a bug report, please visit:
+                #   https://bugreport.java.com/bugreport/crash.jsp
+                #
+                """;
+        assertThat(JunitTests.reason(new ChildProcess.Result(134, output)))
+                .isEqualTo("the JVM crashed: SIGSEGV (0xb) at pc=0x00007fca0c244f14, pid=12132, tid=12132"
+                        + " in C  [libjccl_cuda.so+0x85f14]");
+    }
+
+    @Test
+    void reasonOfAnExceptionIsItsCauseWithoutTheStackTrace() {
+        String output =
+                """
+                Exception in thread "main" java.lang.IllegalStateException: no class
+                \tat io.jccl.Launch.main(Launch.java:7)
+                Caused by: java.lang.ClassNotFoundException: io.jccl.Missing
+                \tat java.base/java.lang.ClassLoader.loadClass(ClassLoader.java:525)
+                \t... 31 more
+
+                """;
+        assertThat(new ChildProcess.Result(1, output).reason())
+                .isEqualTo("Caused by: java.lang.ClassNotFoundException: io.jccl.Missing");
+    }
 }
