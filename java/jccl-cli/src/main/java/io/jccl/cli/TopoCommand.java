@@ -9,6 +9,7 @@ import io.jccl.cli.topo.TopologyReport;
 import io.jccl.cli.topo.TopologyReporter;
 import io.jccl.cli.topo.svg.TopoSvg;
 import io.jccl.config.Settings;
+import io.jccl.init.Parts;
 import io.jccl.planning.Plan;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.topology.TopologyException;
@@ -163,7 +164,7 @@ final class TopoCommand implements Callable<Integer> {
     /** Returns a request for each file, or one for this host if there is no file. */
     private List<TopologyReporter.Request> requests() {
         Settings settings = Settings.load(CommunicatorConfig.defaults());
-        PlanningOptions options = PlanningOptions.of(settings, HostCosts.of(settings));
+        PlanningOptions options = PlanningOptions.of(settings, HostCosts.of(settings), Parts.expected(settings));
         int here = ranks == 0 ? ThisHost.cores() : ranks;
         List<Optional<Path>> sources = files.isEmpty()
                 ? List.of(Optional.empty())

@@ -4,6 +4,7 @@ import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.tuning.ChoiceTable;
 import java.util.Optional;
+import java.util.function.IntPredicate;
 
 /**
  * A communicator's part on a GPU whose kernels execute operations.
@@ -25,10 +26,23 @@ public record ConnectedDevice(
     /**
      * Tables of how each operation is executed.
      *
-     * @param all for all operations, NVLS included
-     * @param withoutNvls for operations that the switch between the GPUs cannot reduce
+     * @param all for operations that all algorithms can execute
+     * @param unconditional for other operations; without the algorithms that have a condition
+     * @param condition true for an operation, packed as for native code, that all algorithms can execute if the ranks'
+     *     counts are equal
      */
-    public record Choices(ChoiceTable all, ChoiceTable withoutNvls) {}
+    public record Choices(ChoiceTable all, ChoiceTable unconditional, IntPredicate condition) {
+
+        /** Returns the tables of algorithms without conditions. */
+        static Choices unconditional(ChoiceTable all) {
+            return new Choices(all, all, operation -> true);
+        }
+
+        /** Returns true if an algorithm has a condition. */
+        public boolean areConditional() {
+            return all != unconditional;
+        }
+    }
 
     /** Returns true if ranks work on all buffers in place, because they are threads of one process. */
     public boolean isInPlace() {

@@ -1,5 +1,6 @@
 package io.jccl.init;
 
+import io.jccl.Algorithm;
 import io.jccl.DeviceException;
 import io.jccl.PeerTransport;
 import io.jccl.Protocol;
@@ -16,16 +17,17 @@ import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.Rows;
 import io.jccl.parts.ChoiceTuner;
+import io.jccl.parts.ConnectingDevice;
+import io.jccl.parts.Extension;
 import io.jccl.parts.InitContext;
 import io.jccl.planning.CommunicatorPlan;
 import io.jccl.planning.DeviceFacts;
 import io.jccl.planning.Plan;
 import io.jccl.planning.Planner;
 import io.jccl.planning.PlanningOptions;
-import io.jccl.planning.TreeLinks;
 import io.jccl.transport.PeerIdentity;
+import io.jccl.tuning.AddedGpuAlgorithm;
 import io.jccl.tuning.ChoiceTable;
-import io.jccl.tuning.CollNetTraits;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import io.jccl.wire.RankList;
 import java.nio.ByteBuffer;
@@ -37,6 +39,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.IntPredicate;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -55,9 +59,9 @@ final class DeviceConnector {
     private final DirectSlots.Devices direct;
     private final Connections connections;
     private final EngineConnector engines;
+    private final Extension extension;
     private final ChoiceTuner tuner;
     private final int rank;
-    private final Optional<CollNetTraits> onHosts;
     private Optional<NativeEngine> staging = Optional.empty();
     private List<DirectSlots.Use> slots = List.of();
     private Forwarding forwarding = Forwarding.NONE;
@@ -67,6 +71,7 @@ final class DeviceConnector {
      * @param direct the network devices that use the memory of this rank's GPU
      * @param connections the connections between this rank's host memory and each peer's
      * @param engines connects engines of the host
+     * @param extension adds algorithms of parts
      * @param tuner initialised for this communicator
      */
     DeviceConnector(
@@ -76,6 +81,7 @@ final class DeviceConnector {
             DirectSlots.Devices direct,
             Connections connections,
             EngineConnector engines,
+            Extension extension,
             ChoiceTuner tuner) {
         this.context = context;
         this.settings = context.settings();
@@ -86,9 +92,9 @@ final class DeviceConnector {
         this.direct = direct;
         this.connections = connections;
         this.engines = engines;
+        this.extension = extension;
         this.tuner = tuner;
         this.rank = context.rank();
-        this.onHosts = decisions.collNet();
     }
 
     /**
@@ -109,29 +115,23 @@ final class DeviceConnector {
         try {
             peersElsewhere().forEach(engine::setStaged);
             EngineConnector.setRingsAndTrees(engine, plan, channels, rank);
-            int groups = Math.min(channels, onHosts.map(CollNetTraits::groups).orElse(0));
-            for (int channel = 0; channel < groups; channel++) {
-                setChain(engine, channel);
-                TreeLinks links = plan.hostTree(channel, rank);
-                engine.setHostTree(channel, links.up(), links.downRanks());
-            }
+            ConnectingDevice device = new ConnectingDevice(engine, planned, channels, processes());
+            extension.setUpDevice(device);
             placeSlots(engine, channels);
             connect(engine, handles.connect(engine), channels);
-            Optional<CollNetTraits> collNet = groups == 0
-                    ? Optional.empty()
-                    : CollNetConnector.forDevices(context, staging.orElseThrow(), engine, plan, groups)
-                            .connect();
+            List<AddedGpuAlgorithm> added = new ArrayList<>(extension.connectDevice(device, staging));
             engine.prepare(inPlace(), staging);
             context.barrier();
-            DeviceFacts facts = facts(channels, testProtocols(engine), collNet).withNvls(connectNvls(engine));
+            Set<Protocol> protocols = testProtocols(engine);
+            added.addAll(extension.completeDevice(device, staging));
+            DeviceFacts facts = facts(channels, protocols, added);
             // made before `onRegistered`, so that errors list the smaller set of algorithms
             Choices choices = choices(facts);
             boolean registers = staging.isEmpty() && !inPlace();
             Optional<Choices> onRegistered =
                     registers ? Optional.of(choices(facts.withInPlace(true))) : Optional.empty();
-            ConnectedDevice device = new ConnectedDevice(ordinal, engine, staging, choices, onRegistered);
             connected = true;
-            return Optional.of(device);
+            return Optional.of(new ConnectedDevice(ordinal, engine, staging, choices, onRegistered));
         } finally {
             if (!connected) {
                 engine.destroy();
@@ -143,51 +143,25 @@ final class DeviceConnector {
     private Choices choices(DeviceFacts facts) {
         String memory = facts.inPlace() ? "GPU memory in place" : "GPU memory";
         ChoiceTable all = tuned(memory, Planner.deviceChoices(planned, facts, options));
-        return new Choices(
-                all,
-                facts.nvls()
-                        ? tuned(
-                                memory + " without NVLS",
-                                Planner.deviceChoices(planned, facts.withNvls(false), options.withoutNvls()))
-                        : all);
+        Set<Algorithm> conditional = EnumSet.noneOf(Algorithm.class);
+        List<IntPredicate> conditions = new ArrayList<>();
+        for (AddedGpuAlgorithm one : facts.added()) {
+            one.condition().ifPresent(condition -> {
+                conditional.add(one.algorithm());
+                conditions.add(condition);
+            });
+        }
+        if (conditional.isEmpty()) {
+            return Choices.unconditional(all);
+        }
+        ChoiceTable unconditional = tuned(
+                memory + " without " + conditional.stream().map(Enum::name).collect(Collectors.joining(", ")),
+                Planner.deviceChoices(planned, facts.without(conditional), options.without(conditional)));
+        return new Choices(all, unconditional, operation -> conditions.stream().allMatch(it -> it.test(operation)));
     }
 
     private ChoiceTable tuned(String memory, ChoiceTable table) {
         return peers.areTuned() ? tuner.tune(memory, table) : table;
-    }
-
-    private boolean connectNvls(DeviceEngine engine) {
-        NvlsConnector nvls = new NvlsConnector(context, peers);
-        if (!Planner.expectsNvls(planned, options) || staging.isPresent()) {
-            return nvls.without(
-                    staging.isPresent()
-                            ? "GPUs do not reach each other's memory"
-                            : "it needs one host with a separate GPU for each rank, and an NVSwitch that can reduce");
-        }
-        return nvls.connect(engine);
-    }
-
-    /**
-     * Sets this rank's place in the CollNet chain of a channel. A chain's leader also exchanges empty chunks with the
-     * leaders of the hosts before and after its own.
-     */
-    private void setChain(DeviceEngine engine, int channel) {
-        int hosts = plan.hosts().size();
-        int host = plan.hostOf(rank).index();
-        List<Integer> chain = plan.chain(channel, host);
-        int place = chain.indexOf(rank);
-        int down = place + 1 < chain.size() ? chain.get(place + 1) : -1;
-        List<Integer> fromHere = chain.subList(place, chain.size());
-        int among = (int) fromHere.stream().filter(other -> other < rank).count();
-        boolean leads = place == 0;
-        engine.setChain(
-                channel,
-                leads ? -1 : chain.get(place - 1),
-                down,
-                leads ? plan.chain(channel, (host + 1) % hosts).get(0) : -1,
-                leads ? plan.chain(channel, (host + hosts - 1) % hosts).get(0) : -1,
-                fromHere.size(),
-                among);
     }
 
     private IntStream peersElsewhere() {
@@ -296,9 +270,12 @@ final class DeviceConnector {
                         one.peer() == peer && (one.kind() == TransportKind.IB || one.kind() == TransportKind.PLUGIN));
     }
 
+    private List<String> processes() {
+        return peers.all().stream().map(PeerInfo::process).toList();
+    }
+
     private boolean inPlace() {
-        return staging.isEmpty()
-                && peers.all().stream().map(PeerInfo::process).distinct().count() == 1;
+        return staging.isEmpty() && processes().stream().distinct().count() == 1;
     }
 
     /** Returns the protocols with which data arrives unchanged over every connection of all ranks. */
@@ -347,7 +324,7 @@ final class DeviceConnector {
         return why.isEmpty() ? " " : "; " + why + " ";
     }
 
-    private DeviceFacts facts(int channels, Set<Protocol> protocols, Optional<CollNetTraits> collNet) {
+    private DeviceFacts facts(int channels, Set<Protocol> protocols, List<AddedGpuAlgorithm> added) {
         List<PeerDevice> devices =
                 peers.all().stream().map(peer -> peer.device().orElseThrow()).toList();
         IntSummaryStatistics capabilities =
@@ -367,8 +344,7 @@ final class DeviceConnector {
                 inPlace(),
                 stagedInsideAHost,
                 protocols,
-                false,
-                collNet);
+                added);
     }
 
     /** Returns the number of ranks that share a device. */
@@ -434,9 +410,9 @@ final class DeviceConnector {
         ByteBuffer id = ByteBuffer.wrap(context.membership().sessionId());
         config.set(DeviceConfig.COMM_ID_HI, id.getLong());
         config.set(DeviceConfig.COMM_ID_LO, id.getLong());
-        config.set(DeviceConfig.NVLS_SLOT_BYTES, settings.get(AlgorithmSettings.NVLS_CHUNKSIZE));
         config.set(DeviceConfig.DESCRIPTORS, descriptors);
         config.set(DeviceConfig.RECORDED_OPERATIONS, settings.get(RecorderSettings.RECORDER_OPERATIONS));
+        extension.configureDevice(config);
         return config;
     }
 }

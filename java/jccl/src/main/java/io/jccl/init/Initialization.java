@@ -6,7 +6,6 @@ import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
 import io.jccl.PeerTransport;
 import io.jccl.TransportException;
-import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
@@ -18,6 +17,7 @@ import io.jccl.membership.Bootstrap;
 import io.jccl.membership.MemberFile;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.parts.ChoiceTuner;
+import io.jccl.parts.Extension;
 import io.jccl.parts.InitContext;
 import io.jccl.parts.OperationProfiler;
 import io.jccl.planning.CommunicatorPlan;
@@ -33,7 +33,7 @@ import io.jccl.topology.NetPlugin;
 import io.jccl.topology.NodePaths;
 import io.jccl.transport.TransportMap;
 import io.jccl.transport.TransportSelector;
-import io.jccl.tuning.CollNetTraits;
+import io.jccl.tuning.AddedHostAlgorithm;
 import io.jccl.tuning.HostCosts;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -111,10 +111,7 @@ final class Initialization {
             timeline.step("peers");
             status.step("topology and plan");
             Surveys surveys = Surveys.exchange(context, peers, plugin.plugin(), graphs);
-            PlanningOptions all = PlanningOptions.of(context.settings(), costs);
-            // Only connecting shows whether the network can reduce, so the first plan is made without CollNet.
-            boolean mayReduce = context.settings().get(AlgorithmSettings.COLLNET_ENABLE);
-            PlanningOptions options = mayReduce ? all.withoutCollNet() : all;
+            PlanningOptions options = PlanningOptions.of(context.settings(), costs, Parts.expected(context.settings()));
             CommunicatorPlan planned = plan(peers, surveys, options);
             timeline.step("topology");
             status.step("connections");
@@ -123,14 +120,12 @@ final class Initialization {
             NativeEngine engine = engines.create(planned.host().channels());
             acquired.push(engine::destroy);
             Connections connections = engines.connect(engine, planned.host());
-            Optional<CollNetTraits> collNet = CollNetConnector.isWanted(context, planned.host())
-                    ? CollNetConnector.forHosts(context, engine, planned.host()).connect()
-                    : Optional.empty();
-            PlanningOptions connected = collNet.isPresent() ? all : options;
+            Extension extension = Parts.extension(context);
+            List<AddedHostAlgorithm> added = extension.connectHosts(engine, planned.host());
             timeline.step("connect");
             status.step("tuning and devices");
             tuner.begin(planned.host());
-            CommunicatorPlan plan = choose(planned, connections, collNet, connected, peers, tuner);
+            CommunicatorPlan plan = choose(planned, connections, added, options, peers, tuner);
             timeline.step("tuning");
             Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
             if (stagedDevice.isPresent()) {
@@ -141,10 +136,11 @@ final class Initialization {
                     : new DeviceConnector(
                                     context,
                                     peers,
-                                    new Decisions(plan, connected, collNet),
+                                    new Decisions(plan, options),
                                     surveys.direct(),
                                     connections,
                                     engines,
+                                    extension,
                                     tuner)
                             .connect();
             if (device.isPresent()) {
@@ -286,11 +282,11 @@ final class Initialization {
     private CommunicatorPlan choose(
             CommunicatorPlan planned,
             Connections connections,
-            Optional<CollNetTraits> collNet,
+            List<AddedHostAlgorithm> added,
             PlanningOptions options,
             Peers peers,
             ChoiceTuner tuner) {
-        CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), collNet, options);
+        CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), added, options);
         if (context.rank() == 0) {
             for (String note : plan.notes()) {
                 LOG.info(note);

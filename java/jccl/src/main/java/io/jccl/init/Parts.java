@@ -1,16 +1,19 @@
 package io.jccl.init;
 
+import io.jccl.config.Settings;
 import io.jccl.parts.ChoiceTuner;
+import io.jccl.parts.Extension;
 import io.jccl.parts.InitContext;
 import io.jccl.parts.OperationProfiler;
 import io.jccl.parts.Part;
+import io.jccl.planning.AddedAlgorithms;
 import io.jccl.topology.NetPlugin;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
 /** The parts that can be left out: to remove one, delete its line here and its folders. */
-final class Parts {
+public final class Parts {
 
     private static final List<Part> ALL = all();
 
@@ -19,10 +22,23 @@ final class Parts {
         List<Part> parts = new ArrayList<>();
         parts.add(new io.jccl.tuner.TunerPart());
         parts.add(new io.jccl.profiler.ProfilerPart());
+        parts.add(new io.jccl.collnet.CollNetPart());
+        parts.add(new io.jccl.nvls.NvlsPart());
         return List.copyOf(parts);
     }
 
     private Parts() {}
+
+    /** Returns the algorithms that parts are expected to add to communicators with these settings. */
+    public static AddedAlgorithms expected(Settings settings) {
+        return ALL.stream().map(part -> part.expected(settings)).reduce(AddedAlgorithms.NONE, AddedAlgorithms::and);
+    }
+
+    /** Returns what adds the algorithms of all parts to a communicator. */
+    static Extension extension(InitContext context) {
+        return new Extensions(
+                ALL.stream().flatMap(part -> part.extension(context).stream()).toList());
+    }
 
     /** See {@link Part#tuner}. */
     static ChoiceTuner tuner(InitContext context, String communicator, Optional<NetPlugin> network) {

@@ -1,5 +1,7 @@
 package io.jccl.parts;
 
+import io.jccl.config.Settings;
+import io.jccl.planning.AddedAlgorithms;
 import io.jccl.topology.NetPlugin;
 import java.util.Optional;
 
@@ -8,6 +10,16 @@ import java.util.Optional;
  * lists all parts.
  */
 public interface Part {
+
+    /** Returns the algorithms that this part is expected to add to communicators with these settings. */
+    default AddedAlgorithms expected(Settings settings) {
+        return AddedAlgorithms.NONE;
+    }
+
+    /** Returns what adds this part's algorithms to a communicator; empty if this part has no algorithms. */
+    default Optional<Extension> extension(InitContext context) {
+        return Optional.empty();
+    }
 
     /**
      * Returns what changes the choices of a communicator. All ranks call this together.

@@ -1,8 +1,9 @@
 package io.jccl.planning;
 
+import io.jccl.Algorithm;
 import io.jccl.Protocol;
-import io.jccl.tuning.CollNetTraits;
-import java.util.Optional;
+import io.jccl.tuning.AddedGpuAlgorithm;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -15,8 +16,7 @@ import java.util.Set;
  * @param inPlace whether all ranks can address each other's buffers
  * @param throughHost whether ranks of one host reach each other only through host memory
  * @param protocols the protocols that transfer data correctly
- * @param nvls whether the switch between the GPUs reduces and multicasts
- * @param collNet the capabilities of the network between hosts, if it reduces
+ * @param added the algorithms that parts have added
  */
 public record DeviceFacts(
         int channels,
@@ -26,11 +26,10 @@ public record DeviceFacts(
         boolean inPlace,
         boolean throughHost,
         Set<Protocol> protocols,
-        boolean nvls,
-        Optional<CollNetTraits> collNet) {
+        List<AddedGpuAlgorithm> added) {
 
-    /** Returns these facts with or without a switch that reduces. */
-    public DeviceFacts withNvls(boolean other) {
+    /** Returns these facts for operations that certain algorithms do not execute. */
+    public DeviceFacts without(Set<Algorithm> algorithms) {
         return new DeviceFacts(
                 channels,
                 ranksPerDevice,
@@ -39,13 +38,14 @@ public record DeviceFacts(
                 inPlace,
                 throughHost,
                 protocols,
-                other,
-                collNet);
+                added.stream()
+                        .filter(one -> !algorithms.contains(one.algorithm()))
+                        .toList());
     }
 
     /** Returns these facts for ranks that can, or cannot, address each other's buffers. */
     public DeviceFacts withInPlace(boolean other) {
         return new DeviceFacts(
-                channels, ranksPerDevice, minCapability, maxCapability, other, throughHost, protocols, nvls, collNet);
+                channels, ranksPerDevice, minCapability, maxCapability, other, throughHost, protocols, added);
     }
 }

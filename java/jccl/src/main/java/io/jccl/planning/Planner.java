@@ -2,8 +2,9 @@ package io.jccl.planning;
 
 import io.jccl.TransportKind;
 import io.jccl.planning.CommunicatorPlan.GpuPlan;
+import io.jccl.tuning.AddedGpuAlgorithm;
+import io.jccl.tuning.AddedHostAlgorithm;
 import io.jccl.tuning.ChoiceTable;
-import io.jccl.tuning.CollNetTraits;
 import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.CostModel;
 import io.jccl.tuning.DeviceModel;
@@ -15,6 +16,7 @@ import io.jccl.tuning.TuningOverrides;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Makes the plan of a communicator from the surveys of its ranks. All ranks pass equal values and get equal plans. */
 public final class Planner {
@@ -45,23 +47,27 @@ public final class Planner {
         }
         CommunicatorShape shape = hostShape(host, hosts, local, options);
         TimeModel model = host.gpu()
-                ? new GraphCostModel(gpuShape(host, hosts, options), options.overrides())
+                ? new GraphCostModel(
+                        gpuShape(host, hosts, options),
+                        options.overrides(),
+                        options.added().onGpus())
                 : new CostModel(options.costs(), shape);
-        return new CommunicatorPlan(host, gpu, shape, ChoiceTable.build(model, overrides(host, gpu, options)));
+        return new CommunicatorPlan(
+                host, gpu, shape, ChoiceTable.build(model, overrides(host, gpu, List.of(), options)));
     }
 
     /**
-     * Drops NVLS from the settings for host memory if the ranks have GPUs, because a setting that names NVLS may be
-     * meant for the GPUs.
+     * Returns the settings that restrict the choices for host memory. If the ranks have GPUs, takes out the algorithms
+     * that only GPUs are expected to have, because a setting that names these may be meant for the GPUs.
      */
-    private static TuningOverrides overrides(Plan host, Optional<GpuPlan> gpu, PlanningOptions options) {
-        return !host.gpu() && gpu.isPresent() ? options.overrides().withoutNvls() : options.overrides();
-    }
-
-    /** Returns true if the switch between the GPUs is expected to reduce and multicast. */
-    public static boolean expectsNvls(CommunicatorPlan plan, PlanningOptions options) {
-        return options.overrides().nvls()
-                && plan.gpu().map(gpu -> gpu.shape().hasSwitch()).orElse(false);
+    private static TuningOverrides overrides(
+            Plan host, Optional<GpuPlan> gpu, List<AddedHostAlgorithm> added, PlanningOptions options) {
+        TuningOverrides overrides = options.overridesWith(added.stream().map(AddedHostAlgorithm::algorithm));
+        return !host.gpu() && gpu.isPresent()
+                ? overrides.without(options.added().onGpus().stream()
+                        .map(AddedGpuAlgorithm::algorithm)
+                        .collect(Collectors.toSet()))
+                : overrides;
     }
 
     private static Plan plan(List<MachineSurvey> surveys, PlanningOptions options) {
@@ -116,33 +122,31 @@ public final class Planner {
      * @param local the slowest transport inside any host
      */
     public static CommunicatorPlan connected(CommunicatorPlan plan, TransportKind local, PlanningOptions options) {
-        return connected(plan, local, Optional.empty(), options);
+        return connected(plan, local, List.of(), options);
     }
 
     /**
-     * Adapts a plan to the transport that ranks of one host actually use, and to a network between hosts that may
-     * reduce.
-     *
-     * @param collNet the capabilities of the network; empty if it does not reduce
+     * Adapts a plan to the transport that ranks of one host actually use, and to the algorithms that parts have added
+     * for host memory.
      */
     public static CommunicatorPlan connected(
-            CommunicatorPlan plan, TransportKind local, Optional<CollNetTraits> collNet, PlanningOptions options) {
-        if (plan.host().gpu() || local == plan.shape().localTransport() && collNet.isEmpty()) {
+            CommunicatorPlan plan, TransportKind local, List<AddedHostAlgorithm> added, PlanningOptions options) {
+        if (plan.host().gpu() || local == plan.shape().localTransport() && added.isEmpty()) {
             return plan;
         }
         CommunicatorShape shape = plan.shape().over(local);
         ChoiceTable choices = ChoiceTable.build(
-                new CostModel(options.costs(), shape, collNet), overrides(plan.host(), plan.gpu(), options));
+                new CostModel(options.costs(), shape, added), overrides(plan.host(), plan.gpu(), added, options));
         return new CommunicatorPlan(plan.host(), plan.gpu(), shape, choices);
     }
 
     /**
      * Returns how each operation on GPU memory is executed once the GPUs are connected.
      *
-     * @param facts facts about the connected GPUs; without NVLS if the table is for operations that a switch does not
-     *     reduce
-     * @param options the settings; if the facts have no NVLS, {@code JCCL_ALGO=nvls} is an error unless these are
-     *     {@link PlanningOptions#withoutNvls}
+     * @param facts facts about the connected GPUs; without an algorithm if the table is for operations that it does not
+     *     execute
+     * @param options the settings. A setting that names only algorithms that the facts do not have is an error, unless
+     *     these are undecided or {@linkplain PlanningOptions#without taken out}
      */
     public static ChoiceTable deviceChoices(CommunicatorPlan plan, DeviceFacts facts, PlanningOptions options) {
         GpuShape shape = plan.gpu()
@@ -158,13 +162,9 @@ public final class Planner {
         if (facts.throughHost()) {
             shape = shape.throughHost(DeviceModel.HOST_LINK_GBPS);
         }
-        TuningOverrides overrides =
-                facts.nvls() ? options.overrides() : options.overrides().withNvls(false);
-        if (facts.collNet().isEmpty()) {
-            overrides = overrides.withoutCollNet();
-        }
+        TuningOverrides overrides = options.overridesWith(facts.added().stream().map(AddedGpuAlgorithm::algorithm));
         DeviceModel model = new DeviceModel(
-                shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), overrides, facts.collNet());
+                shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), overrides, facts.added());
         return ChoiceTable.build(model, overrides);
     }
 

@@ -26,18 +26,18 @@ final class KernelBackend implements Backend, CallHandler {
     private static final byte NO = 1;
     private static final byte YES = 2;
 
-    /**
-     * Results of {@link DeviceEngine#nvlsExecutes}, indexed by {@link Signatures#place}. A result depends only on the
-     * operation, so all threads write the same value.
-     */
-    private static final byte[] BY_NVLS = new byte[Signatures.PLACES];
-
     private final OperationQueue queue;
     private final DeviceEngine engine;
     private final ConnectedDevice device;
     private final FailureState failures;
     private final long timeoutNanos;
     private final int size;
+    /**
+     * Results of {@link Choices#condition}, indexed by {@link Signatures#place}. A result depends only on the operation,
+     * so all threads write the same value.
+     */
+    private final byte[] byAllAlgorithms = new byte[Signatures.PLACES];
+
     private Choices choices; // used by the thread that issues, like the next two fields
     private int registrations;
     private long stream; // stream of the operation that is being issued
@@ -163,16 +163,17 @@ final class KernelBackend implements Backend, CallHandler {
     }
 
     private long chosen(int signature, boolean sameCounts, long bytes) {
-        boolean nvlsMayExecute = sameCounts && nvlsExecutes(signature);
-        return (nvlsMayExecute ? choices.all() : choices.withoutNvls()).choose(Signatures.collective(signature), bytes);
+        Choices current = choices;
+        boolean all = !current.areConditional() || sameCounts && allAlgorithmsExecute(current, signature);
+        return (all ? current.all() : current.unconditional()).choose(Signatures.collective(signature), bytes);
     }
 
-    private static boolean nvlsExecutes(int signature) {
+    private boolean allAlgorithmsExecute(Choices current, int signature) {
         int place = Signatures.place(signature);
-        if (BY_NVLS[place] == UNKNOWN) {
-            BY_NVLS[place] = DeviceEngine.nvlsExecutes(signature) ? YES : NO;
+        if (byAllAlgorithms[place] == UNKNOWN) {
+            byAllAlgorithms[place] = current.condition().test(signature) ? YES : NO;
         }
-        return BY_NVLS[place] == YES;
+        return byAllAlgorithms[place] == YES;
     }
 
     @Override

@@ -6,9 +6,10 @@ import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.tuning.HostCosts.General;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 
 /**
  * Predicts operations between host ranks from measured costs.
@@ -37,22 +38,22 @@ public final class CostModel implements TimeModel {
      */
     private static final double HOP_OF_ONE_AHEAD = 0.4;
     /** Largest number of ranks of a direct collective: kMaxFanout, the native library's limit of a rank's peers. */
-    private static final int MAX_DIRECT_RANKS = 64;
+    public static final int MAX_DIRECT_RANKS = 64;
 
     private final HostCosts costs;
     private final CommunicatorShape shape;
-    private final Optional<CollNetTraits> collNet;
+    private final Map<Algorithm, AddedHostAlgorithm> added = new EnumMap<>(Algorithm.class);
 
     /** Makes a model of one communicator. */
     public CostModel(HostCosts costs, CommunicatorShape shape) {
-        this(costs, shape, Optional.empty());
+        this(costs, shape, List.of());
     }
 
-    /** @param collNet the capabilities of the network between hosts, if it reduces */
-    public CostModel(HostCosts costs, CommunicatorShape shape, Optional<CollNetTraits> collNet) {
+    /** @param added the algorithms of the communicator in addition to the ring, tree and direct ones */
+    public CostModel(HostCosts costs, CommunicatorShape shape, List<AddedHostAlgorithm> added) {
         this.costs = Objects.requireNonNull(costs, "costs");
         this.shape = Objects.requireNonNull(shape, "shape");
-        this.collNet = Objects.requireNonNull(collNet, "collNet");
+        added.forEach(one -> this.added.put(one.algorithm(), one));
     }
 
     /** Returns the communicator that is modelled. */
@@ -77,25 +78,8 @@ public final class CostModel implements TimeModel {
             case RING -> !pairwise(collective);
             case TREE -> collective == Collective.ALL_REDUCE;
             case DIRECT -> pairwise(collective) || shape.ranks() <= MAX_DIRECT_RANKS;
-            case COLLNET_DIRECT -> collNet.isPresent()
-                    && collNetDoes(collective)
-                    && shape.localRanks() <= MAX_DIRECT_RANKS;
-            case COLLNET_CHAIN -> collNet.isPresent() && collective == Collective.ALL_REDUCE;
-            case NVLS -> false;
+            default -> added.containsKey(algorithm) && added.get(algorithm).exists(collective, shape);
         };
-    }
-
-    private boolean collNetDoes(Collective collective) {
-        return switch (collective) {
-            case ALL_REDUCE -> true;
-            case ALL_GATHER, REDUCE_SCATTER -> collNet.isPresent()
-                    && collNet.get().gathers();
-            default -> false;
-        };
-    }
-
-    static boolean isCollNet(Algorithm algorithm) {
-        return algorithm == Algorithm.COLLNET_DIRECT || algorithm == Algorithm.COLLNET_CHAIN;
     }
 
     /**
@@ -115,8 +99,12 @@ public final class CostModel implements TimeModel {
         if (shape.ranks() == 1) {
             return costs.get(General.OPERATION_US) + bytes * copyNanosPerByte(bytes) / 1000;
         }
-        OperationCost cost = OperationCost.of(collective, algorithm, shape, bytes, channels, chunkBytes);
-        Algorithm measured = isCollNet(algorithm) ? Algorithm.DIRECT : algorithm;
+        AddedHostAlgorithm other = added.get(algorithm);
+        double share = (double) bytes / channels;
+        OperationCost cost = other == null
+                ? OperationCost.of(collective, algorithm, shape, bytes, channels, chunkBytes)
+                : other.cost(collective, shape, share, chunkBytes);
+        Algorithm measured = other == null ? algorithm : Algorithm.DIRECT;
         LinkCost local = costs.link(shape.localTransport(), measured, protocol);
         LinkCost net = costs.link(TransportKind.SOCKET, measured, protocol);
         double localHop = local.hopMicros() * (runsAhead(collective, algorithm) ? HOP_OF_ONE_AHEAD : 1);
@@ -124,11 +112,11 @@ public final class CostModel implements TimeModel {
         double timeSlice = timeSliceMicros();
         double nanosPerByte = local.nanosPerByte(bytes) * oversubscription(collective, algorithm, bytes);
         double inNetworkNanos = 0;
-        if (isCollNet(algorithm)) {
-            inNetworkNanos = collNetNanos(protocol, bytes, channels);
+        if (other != null) {
+            inNetworkNanos = other.networkNanos(share, Math.max(1 / shape.netGBps(), net.nanosPerByte(bytes)));
             // The network hop uses SIMPLE, whatever protocol the links inside hosts use.
             netHop = costs.link(TransportKind.SOCKET, measured, Protocol.SIMPLE).hopMicros()
-                    + collNet.orElseThrow().latencyMicros() / cost.netHops();
+                    + other.latencyMicros() / cost.netHops();
         } else if (!shape.oneHost()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
             nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(bytes), wire));
@@ -152,21 +140,6 @@ public final class CostModel implements TimeModel {
     /** Returns true for a direct broadcast or reduce: one rank sends to all others, or receives from all others. */
     private static boolean isRootedDirect(Collective collective, Algorithm algorithm) {
         return algorithm == Algorithm.DIRECT && OperationCost.isRooted(collective);
-    }
-
-    /**
-     * Returns the time in ns that a reducing network needs; every byte passes the network once. The leaders work for
-     * the ranks of their hosts during the same time.
-     */
-    private double collNetNanos(Protocol protocol, long bytes, int channels) {
-        CollNetTraits traits = collNet.orElseThrow();
-        double perByte = traits.gigabytes() > 0
-                ? traits.groups() / traits.gigabytes()
-                : Math.max(
-                        1 / shape.netGBps(),
-                        costs.link(TransportKind.SOCKET, Algorithm.DIRECT, protocol)
-                                .nanosPerByte(bytes));
-        return (double) bytes / channels * perByte;
     }
 
     @Override
@@ -252,9 +225,7 @@ public final class CostModel implements TimeModel {
 
     /** Returns the numbers of channels to compare: powers of two within the bounds, and the bounds. */
     private List<Integer> channelCounts(Algorithm algorithm, TuningOverrides overrides) {
-        int existing = isCollNet(algorithm)
-                ? Math.min(shape.channels(), collNet.orElseThrow().groups())
-                : shape.channels();
+        int existing = added.containsKey(algorithm) ? added.get(algorithm).channels(shape) : shape.channels();
         int max = overrides.maxChannels(existing);
         List<Integer> counts = new ArrayList<>();
         int count = overrides.minChannels(existing);

@@ -8,7 +8,6 @@ import io.jccl.search.Pattern;
 import io.jccl.topology.LinkSpeeds;
 import io.jccl.topology.PathType;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -55,24 +54,24 @@ public final class DeviceModel implements TimeModel {
      */
     public DeviceModel(
             GpuShape shape, int ranksPerDevice, boolean inPlace, Set<Protocol> protocols, TuningOverrides overrides) {
-        this(shape, ranksPerDevice, inPlace, protocols, overrides, Optional.empty());
+        this(shape, ranksPerDevice, inPlace, protocols, overrides, List.of());
     }
 
-    /** @param collNet the capabilities for GPU memory of the network between hosts, if it reduces */
+    /** @param added the algorithms of the communicator in addition to the ring, tree and direct ones */
     public DeviceModel(
             GpuShape shape,
             int ranksPerDevice,
             boolean inPlace,
             Set<Protocol> protocols,
             TuningOverrides overrides,
-            Optional<CollNetTraits> collNet) {
+            List<AddedGpuAlgorithm> added) {
         this.ranks = shape.ranks();
         this.channelCount = shape.channels();
         double memoryGBps = LinkSpeeds.deviceMemory(shape.minCapability());
         this.inPlaceGBps = Math.min(memoryGBps / ranksPerDevice, CHANNEL_GBPS * channelCount);
         boolean oneDevice = ranks > 1 && ranksPerDevice == ranks;
         GpuShape slots = oneDevice ? shape.carryingAtMost(THROUGH_SLOTS * inPlaceGBps) : shape;
-        this.channels = new GraphCostModel(slots, overrides, collNet);
+        this.channels = new GraphCostModel(slots, overrides, added);
         this.inPlace = inPlace;
         this.chunkBytes = shape.slots().simple();
         this.protocols = Set.copyOf(protocols);

@@ -51,6 +51,16 @@ public record GpuShape(
         }
     }
 
+    /**
+     * Returns the number of found channels that the plan uses. Repeated channels do not count, because they share the
+     * links of those that they repeat.
+     *
+     * @param graph {@link #ring} or {@link #tree}
+     */
+    public int usable(GraphSummary graph) {
+        return Math.min(graph.channels(), channels);
+    }
+
     /** Returns this shape with another number of channels. */
     public GpuShape withChannels(int number) {
         return with(number, ring, tree, switchGBps);

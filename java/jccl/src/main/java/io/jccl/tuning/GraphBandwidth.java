@@ -6,8 +6,6 @@ import io.jccl.Protocol;
 import io.jccl.search.GraphSummary;
 import io.jccl.search.Pattern;
 import io.jccl.tuning.GraphCosts.Generation;
-import io.jccl.tuning.GraphCosts.Medium;
-import java.util.Optional;
 
 /**
  * Predicts the bandwidth of an operation between GPUs. It is the total bandwidth of the channels, reduced by what a
@@ -42,13 +40,11 @@ final class GraphBandwidth {
     private static final double TREE_TRIPS = 2;
 
     private final GpuShape shape;
-    private final Optional<CollNetTraits> collNet;
     private final Generation generation;
     private final double llGBps;
 
-    GraphBandwidth(GpuShape shape, Optional<CollNetTraits> collNet) {
+    GraphBandwidth(GpuShape shape) {
         this.shape = shape;
-        this.collNet = collNet;
         this.generation = Generation.of(shape.minCapability());
         this.llGBps = GraphCosts.llGBps(generation, shape.hosts(), shape.amdProcessors());
     }
@@ -62,9 +58,8 @@ final class GraphBandwidth {
             case RING -> carriedByRing(collective, protocol) / ringTrips(collective);
             case TREE -> carriedByTree(protocol) * GraphCosts.treeFilling(protocol, bytes) / TREE_TRIPS;
             case DIRECT -> direct(collective, protocol);
-            case COLLNET_DIRECT -> toNetwork(hostTreeTrips());
-            case COLLNET_CHAIN -> toNetwork(1);
-            case NVLS -> shape.switchGBps() * GraphCosts.switchEfficiency(generation) / switchTrips(collective);
+            default -> throw new IllegalArgumentException(
+                    "algorithm=" + algorithm.label() + ": expected ring, tree or direct");
         };
     }
 
@@ -72,7 +67,7 @@ final class GraphBandwidth {
     double ringGBps() {
         GraphSummary ring = shape.ring();
         double each = shape.oneHost() ? ring.bwIntra() : Math.min(ring.bwIntra(), ring.bwInter());
-        return each * usable(ring);
+        return each * shape.usable(ring);
     }
 
     private double carriedByRing(Collective collective, Protocol protocol) {
@@ -81,7 +76,7 @@ final class GraphBandwidth {
             case LL -> Math.min(llGBps, all * ringLl(collective));
             case LL128 -> Math.min(
                     all * (shape.localRanks() < 2 ? RING_LL128_ONE_RANK_PER_HOST : RING_LL128),
-                    usable(shape.ring()) * GraphCosts.ringLl128GBps(generation));
+                    shape.usable(shape.ring()) * GraphCosts.ringLl128GBps(generation));
             case SIMPLE -> all;
         };
     }
@@ -90,14 +85,6 @@ final class GraphBandwidth {
         return shape.oneHost() && !GraphLatency.twoPhases(collective) && collective != Collective.REDUCE
                 ? RING_LL_COPYING_LOCALLY
                 : RING_LL;
-    }
-
-    /**
-     * Returns how often a byte passes a rank's link to the switch, in the busier direction. In an all-reduce the switch
-     * reads all data of a rank and writes all results to it. In addition the rank itself sends or receives its shard.
-     */
-    private double switchTrips(Collective collective) {
-        return collective == Collective.ALL_REDUCE ? 1 + 1.0 / shape.ranks() : 1;
     }
 
     /** Returns how often a byte passes a rank's link in an operation. */
@@ -112,13 +99,14 @@ final class GraphBandwidth {
 
     private double carriedByTree(Protocol protocol) {
         GraphSummary tree = shape.tree();
-        double simple = Math.min(treeGBps() * TREE, usable(tree) * GraphCosts.treeGBps(generation, shape.hosts()));
+        double simple =
+                Math.min(treeGBps() * TREE, shape.usable(tree) * GraphCosts.treeGBps(generation, shape.hosts()));
         double carried =
                 switch (protocol) {
                     case LL -> Math.min(simple * TREE_LL, llGBps);
                     case LL128 -> Math.min(
                             simple * (shape.oneHost() ? TREE_LL128_ONE_HOST : TREE_LL128),
-                            usable(tree) * GraphCosts.treeLl128GBps(generation, shape.hosts()));
+                            shape.usable(tree) * GraphCosts.treeLl128GBps(generation, shape.hosts()));
                     case SIMPLE -> simple;
                 };
         return tree.pattern() == Pattern.TREE ? carried * TREE_AT_ONE_RANK : carried;
@@ -136,7 +124,7 @@ final class GraphBandwidth {
                     case 2 -> Math.min(tree.bwIntra(), 2 * tree.bwInter());
                     default -> Math.min(tree.bwIntra(), tree.bwInter());
                 };
-        return each * usable(tree);
+        return each * shape.usable(tree);
     }
 
     /**
@@ -149,43 +137,8 @@ final class GraphBandwidth {
             double toOthers = (shape.ranks() - shape.localRanks()) / (double) shape.ranks();
             boolean everyRankSends = collective == Collective.ALL_TO_ALL;
             double perRank = all / (everyRankSends ? shape.localRanks() : 1) / toOthers;
-            all = Math.min(perRank, shape.ring().bwIntra() * usable(shape.ring()));
+            all = Math.min(perRank, shape.ring().bwIntra() * shape.usable(shape.ring()));
         }
         return protocol == Protocol.LL ? Math.min(llGBps, all * ringLl(collective)) : all;
-    }
-
-    /**
-     * Returns the bandwidth between a host and a network that reduces. A byte travels to the network and back, so each
-     * network device carries it once in each direction.
-     *
-     * @param trips how often a byte passes the links of a GPU in the host, in each direction
-     */
-    private double toNetwork(double trips) {
-        GraphSummary tree = shape.tree();
-        CollNetTraits network = collNet.orElseThrow();
-        double each = shape.localRanks() == 1 ? tree.bwInter() : Math.min(tree.bwIntra() / trips, tree.bwInter());
-        double carried = each * Math.min(usable(tree), network.groups());
-        return network.gigabytes() > 0 ? Math.min(carried, network.gigabytes()) : carried;
-    }
-
-    /**
-     * Returns how often a byte passes the links of a GPU in the tree of a host. A GPU receives from every GPU below it.
-     * Over NVLink all peers are equally near, so at best the channels share that load. Then a GPU is one of the first
-     * two ranks, which have the most ranks below them, in only two of the channels.
-     */
-    private double hostTreeTrips() {
-        int children = Math.min(shape.localRanks() - 1, GraphSummary.MAX_TREE_CHILDREN);
-        boolean shared = Medium.within(shape.tree().typeIntra()) == Medium.NVLINK;
-        int channels = Math.min(usable(shape.tree()), collNet.orElseThrow().groups());
-        double part = shared ? Math.min(1, 2.0 / channels) : 1;
-        return Math.max(1, children * part);
-    }
-
-    /**
-     * Returns the number of found channels that the plan uses. Repeated channels do not count, because they share the
-     * links of those that they repeat.
-     */
-    private int usable(GraphSummary graph) {
-        return Math.min(graph.channels(), shape.channels());
     }
 }

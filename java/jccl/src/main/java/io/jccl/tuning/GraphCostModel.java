@@ -4,7 +4,9 @@ import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.search.GraphSummary;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -33,12 +35,11 @@ public final class GraphCostModel implements TimeModel {
 
     private final GpuShape shape;
     private final Ll128 ll128;
-    private final boolean nvls;
     private final int threads;
     private final ThreadThresholds thresholds;
     private final GraphLatency latency;
     private final GraphBandwidth bandwidth;
-    private final Optional<CollNetTraits> collNet;
+    private final Map<Algorithm, AddedGpuAlgorithm> added = new EnumMap<>(Algorithm.class);
 
     /**
      * Makes a model of one communicator.
@@ -46,19 +47,18 @@ public final class GraphCostModel implements TimeModel {
      * @param overrides the settings, of which only those for GPUs are used
      */
     public GraphCostModel(GpuShape shape, TuningOverrides overrides) {
-        this(shape, overrides, Optional.empty());
+        this(shape, overrides, List.of());
     }
 
-    /** @param collNet the capabilities of the network between hosts, if it reduces */
-    GraphCostModel(GpuShape shape, TuningOverrides overrides, Optional<CollNetTraits> collNet) {
+    /** @param added the algorithms of the communicator in addition to the ring, tree and direct ones */
+    public GraphCostModel(GpuShape shape, TuningOverrides overrides, List<AddedGpuAlgorithm> added) {
         this.shape = Objects.requireNonNull(shape, "shape");
         this.ll128 = overrides.ll128();
-        this.nvls = overrides.nvls();
         this.threads = overrides.threads();
         this.thresholds = overrides.thresholds();
-        this.collNet = Objects.requireNonNull(collNet, "collNet");
-        this.latency = new GraphLatency(shape, collNet);
-        this.bandwidth = new GraphBandwidth(shape, collNet);
+        this.latency = new GraphLatency(shape);
+        this.bandwidth = new GraphBandwidth(shape);
+        added.forEach(one -> this.added.put(one.algorithm(), one));
     }
 
     @Override
@@ -91,31 +91,12 @@ public final class GraphCostModel implements TimeModel {
             case RING -> !pointToPoint(collective) && fits(protocol, shape.ring());
             case TREE -> GraphLatency.twoPhases(collective) && shape.ranks() > 1 && fits(protocol, shape.tree());
             case DIRECT -> pointToPoint(collective) && protocol != Protocol.LL128;
-            case COLLNET_DIRECT -> protocol == Protocol.SIMPLE
-                    && collNet.isPresent()
-                    && collective == Collective.ALL_REDUCE;
-            case COLLNET_CHAIN -> protocol == Protocol.SIMPLE && byNetwork(collective);
-            case NVLS -> nvls && shape.hasSwitch() && protocol == Protocol.SIMPLE && throughSwitch(collective);
+            default -> added.containsKey(algorithm) && added.get(algorithm).exists(collective, protocol, shape);
         };
     }
 
     private boolean fits(Protocol protocol, GraphSummary graph) {
         return protocol != Protocol.LL128 || Ll128Rule.allows(ll128, shape, graph);
-    }
-
-    private boolean byNetwork(Collective collective) {
-        return switch (collective) {
-            case ALL_REDUCE -> collNet.isPresent();
-            case ALL_GATHER, REDUCE_SCATTER -> collNet.isPresent()
-                    && collNet.get().gathers();
-            default -> false;
-        };
-    }
-
-    private static boolean throughSwitch(Collective collective) {
-        return collective == Collective.ALL_REDUCE
-                || collective == Collective.ALL_GATHER
-                || collective == Collective.REDUCE_SCATTER;
     }
 
     /**
@@ -145,11 +126,16 @@ public final class GraphCostModel implements TimeModel {
 
     @Override
     public double micros(Collective collective, Choice choice, long bytes) {
-        double gbps = bandwidth.gbps(collective, choice.algorithm(), choice.protocol(), bytes);
+        AddedGpuAlgorithm other = added.get(choice.algorithm());
+        double gbps = other == null
+                ? bandwidth.gbps(collective, choice.algorithm(), choice.protocol(), bytes)
+                : other.gbps(collective, shape);
+        double latencyMicros = other == null
+                ? latency.micros(collective, choice.algorithm(), choice.protocol(), bytes)
+                : other.latencyMicros(shape);
         int busy = busyChannels(choice.algorithm(), choice.protocol(), bytes);
         double part = Math.min(1, choice.channels() / (double) busy);
-        return latency.micros(collective, choice.algorithm(), choice.protocol(), bytes)
-                + bytes / (gbps * part * BYTES_PER_MICRO);
+        return latencyMicros + bytes / (gbps * part * BYTES_PER_MICRO);
     }
 
     /** Returns the number of channels that have enough bytes for each of their threads. */
@@ -160,14 +146,9 @@ public final class GraphCostModel implements TimeModel {
         return perChannel == 0 ? existing : (int) Math.max(1, Math.min(existing, bytes / perChannel));
     }
 
-    /**
-     * Returns the number of channels that an algorithm can use; with a network that reduces, at most one for each
-     * group.
-     */
+    /** Returns the number of channels that an algorithm can use. */
     private int existingChannels(Algorithm algorithm) {
-        return CostModel.isCollNet(algorithm)
-                ? Math.min(shape.channels(), collNet.orElseThrow().groups())
-                : shape.channels();
+        return added.containsKey(algorithm) ? added.get(algorithm).channels(shape) : shape.channels();
     }
 
     private int chunk(Algorithm algorithm, Protocol protocol, long bytes, int channels, int slot) {

@@ -2,7 +2,6 @@ package io.jccl.tuning;
 
 import io.jccl.Algorithm;
 import io.jccl.Protocol;
-import io.jccl.search.GraphSummary;
 import io.jccl.topology.PathType;
 
 /**
@@ -70,23 +69,6 @@ final class GraphCosts {
     };
 
     /**
-     * Times of a chain that leads to a network that reduces, with SIMPLE: one hop inside a host, and the way through
-     * the network and back.
-     */
-    private static final double CHAIN_HOP_US = 2.8;
-
-    private static final double REDUCING_NETWORK_US = 30;
-
-    /**
-     * Times of a tree inside a host that leads to a network that reduces: one hop, each child of a rank in addition,
-     * and the way through the network and back.
-     */
-    private static final double HOST_TREE_HOP_US = 3.7;
-
-    private static final double HOST_TREE_CHILD_US = 0.4;
-    private static final double REDUCING_NETWORK_BY_TREE_US = 31;
-
-    /**
      * CPU time of passing a step to the network: with processors of Intel and others, and of AMD. SIMPLE pays it three
      * times.
      */
@@ -137,12 +119,6 @@ final class GraphCosts {
 
     private static final double SMALLEST_FILLING_BYTES = 64;
 
-    /** Fixed time of an operation that the switch reduces: the launch, two barriers of all ranks, and the switch. */
-    static final double SWITCH_US = 25;
-
-    /** Share of a link's bandwidth that is left when the switch reduces, by generation. */
-    private static final double[] SWITCH_EFFICIENCY = {0, 0, 0.85, 0.74};
-
     /**
      * Factor by which the hops of a SIMPLE ring over several hosts take longer if a shard has 64 bytes or more: below
      * compute capability 8.0, and from 8.0 on.
@@ -158,37 +134,12 @@ final class GraphCosts {
     private static final int SLOW_SIMPLE_THREADS = 256;
     private static final double SLOW_GBPS = 12.0;
 
-    static double switchEfficiency(Generation generation) {
-        return SWITCH_EFFICIENCY[generation.ordinal()];
-    }
-
     static double baseMicros(Algorithm algorithm, Protocol protocol) {
         return (algorithm == Algorithm.TREE ? TREE_BASE_US : RING_BASE_US)[protocol.ordinal()];
     }
 
     static double hopMicros(Medium medium, Algorithm algorithm, Protocol protocol) {
         return (algorithm == Algorithm.TREE ? TREE_HOP_US : RING_HOP_US)[medium.ordinal()][protocol.ordinal()];
-    }
-
-    /**
-     * Returns the time in which the first byte travels through a chain of {@code ranks} ranks to a network that
-     * reduces, and back.
-     */
-    static double chainMicros(int ranks) {
-        return 2 * (ranks - 1) * CHAIN_HOP_US + REDUCING_NETWORK_US;
-    }
-
-    /**
-     * Returns the time in which the first byte travels through the tree of a host to a network that reduces, and back.
-     */
-    static double hostTreeMicros(int ranks) {
-        int levels = 0;
-        for (int width = 1, reached = 1; reached < ranks; reached += width) {
-            width *= GraphSummary.MAX_TREE_CHILDREN;
-            levels++;
-        }
-        int children = Math.min(ranks - 1, GraphSummary.MAX_TREE_CHILDREN);
-        return 2 * levels * (HOST_TREE_HOP_US + children * HOST_TREE_CHILD_US) + REDUCING_NETWORK_BY_TREE_US;
     }
 
     static double networkStepMicros(boolean amdProcessors, Protocol protocol) {

@@ -5,7 +5,6 @@ import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.search.GraphSummary;
 import io.jccl.tuning.GraphCosts.Medium;
-import java.util.Optional;
 
 /**
  * Predicts the time in which the first byte of an operation between GPUs travels: the sum of the hops of the schedule.
@@ -13,11 +12,9 @@ import java.util.Optional;
 final class GraphLatency {
 
     private final GpuShape shape;
-    private final Optional<CollNetTraits> collNet;
 
-    GraphLatency(GpuShape shape, Optional<CollNetTraits> collNet) {
+    GraphLatency(GpuShape shape) {
         this.shape = shape;
-        this.collNet = collNet;
     }
 
     double micros(Collective collective, Algorithm algorithm, Protocol protocol, long bytes) {
@@ -29,11 +26,8 @@ final class GraphLatency {
             case RING -> (base + ringHops(collective, protocol)) * plateau(collective, protocol, bytes);
             case TREE -> base + treeHops(protocol);
             case DIRECT -> base + directHops(collective, protocol);
-            case COLLNET_DIRECT -> GraphCosts.hostTreeMicros(shape.localRanks())
-                    + collNet.orElseThrow().latencyMicros();
-            case COLLNET_CHAIN -> GraphCosts.chainMicros(shape.localRanks())
-                    + collNet.orElseThrow().latencyMicros();
-            case NVLS -> GraphCosts.SWITCH_US;
+            default -> throw new IllegalArgumentException(
+                    "algorithm=" + algorithm.label() + ": expected ring, tree or direct");
         };
     }
 

@@ -30,8 +30,8 @@ public record OperationCost(double localHops, double netHops, double steps, doub
     private static final int OWN_CACHE_BYTES = 1024 * 1024;
 
     /**
-     * Returns the cost of an operation. {@code bytes} is the larger of a rank's send and receive buffer; it is divided
-     * among the channels.
+     * Returns the cost of an operation of a ring, tree or direct algorithm. {@code bytes} is the larger of a rank's
+     * send and receive buffer; it is divided among the channels.
      */
     public static OperationCost of(
             Collective collective,
@@ -49,8 +49,8 @@ public record OperationCost(double localHops, double netHops, double steps, doub
                     : isByHosts(collective, algorithm, shape, bytes)
                             ? byHosts(collective, shape, share, chunkBytes)
                             : oneShot(collective, shape, share, chunkBytes);
-            case COLLNET_DIRECT, COLLNET_CHAIN -> collNet(collective, algorithm, shape, share, chunkBytes);
-            case NVLS -> throw new IllegalArgumentException("algorithm=nvls: expected one of ranks on the host");
+            default -> throw new IllegalArgumentException(
+                    "algorithm=" + algorithm.label() + ": expected ring, tree or direct");
         };
     }
 
@@ -152,26 +152,6 @@ public record OperationCost(double localHops, double netHops, double steps, doub
         double chunks = Math.max(1, Math.ceil(data / chunkBytes));
         double rounds = rooted ? 1 : chunks; // only one-way chunks follow each other without a wait
         return new OperationCost(rounds * (rooted ? 1 : 2), rounds * netHops(messages), chunks * peers, data * peers);
-    }
-
-    /**
-     * Returns the cost of an operation through a network that reduces: successive chunks travel to the leader, through
-     * the network, and from the leader to its host's ranks. In a chain the leader has one neighbour instead of all
-     * others of its host, but the ends are farther from it.
-     */
-    private static OperationCost collNet(
-            Collective collective, Algorithm algorithm, CommunicatorShape shape, double share, int chunkBytes) {
-        int others = shape.localRanks() - 1;
-        boolean chain = algorithm == Algorithm.COLLNET_CHAIN;
-        int neighbours = chain ? Math.min(others, 1) : others;
-        int localHops = chain ? 2 * others : Math.min(others, 1) * 2;
-        double chunks = Math.max(1, Math.ceil(share / chunkBytes));
-        // In an all-gather, each rank sends one part and receives all parts; in a reduce-scatter, it sends all parts
-        // and receives one.
-        double passes = collective == Collective.ALL_REDUCE ? 2 : 1 + 1.0 / shape.ranks();
-        double steps = passes * chunks * Math.max(1, neighbours) + localHops;
-        return new OperationCost(
-                localHops, 2, steps, passes * Math.max(1, neighbours) * (share + Math.min(chunkBytes, share)));
     }
 
     /**

@@ -127,20 +127,24 @@ public final class Selection<E extends Enum<E>> {
     }
 
     /**
-     * Returns this selection without {@code value}, for a case in which that value does not exist. If the selection
-     * allowed only that value, the result allows everything.
+     * Returns this selection for a case in which some values do not exist. If the selection allowed only these values,
+     * the result allows everything.
      */
-    Selection<E> without(E value) {
+    Selection<E> without(Set<E> missing) {
         Map<Collective, Set<E>> others = new EnumMap<>(Collective.class);
-        named.forEach((collective, values) -> others.put(collective, without(values, value)));
-        return new Selection<>(setting, text, without(general, value), others);
+        named.forEach((collective, values) -> others.put(collective, without(values, missing)));
+        return new Selection<>(setting, text, without(general, missing), others);
     }
 
-    private static <E extends Enum<E>> Set<E> without(Set<E> values, E value) {
+    private static <E extends Enum<E>> Set<E> without(Set<E> values, Set<E> missing) {
         EnumSet<E> left = EnumSet.copyOf(values);
-        boolean everything = EnumSet.complementOf(left).isEmpty();
-        left.remove(value);
-        return everything || left.isEmpty() ? EnumSet.allOf(value.getDeclaringClass()) : left;
+        Set<E> excluded = EnumSet.complementOf(left);
+        left.removeAll(missing);
+        if (left.isEmpty() || excluded.isEmpty()) {
+            left.addAll(values);
+            left.addAll(excluded);
+        }
+        return left;
     }
 
     /**

@@ -7,6 +7,7 @@ import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Set;
 
 /**
  * The settings that restrict the choice; equal on every rank.
@@ -19,7 +20,6 @@ import java.util.Objects;
  * @param ll128 when LL128 may be used between GPUs ({@code JCCL_LL128})
  * @param threads number of threads of each channel between GPUs, 0 if the cost model chooses it ({@code JCCL_NTHREADS})
  * @param thresholds the sizes at which a further channel is used between GPUs ({@code JCCL_THREAD_THRESHOLDS})
- * @param nvls whether switches may reduce ({@code JCCL_NVLS_ENABLE})
  */
 public record TuningOverrides(
         Selection<Algorithm> algorithms,
@@ -29,8 +29,7 @@ public record TuningOverrides(
         int chunkBytes,
         Ll128 ll128,
         int threads,
-        ThreadThresholds thresholds,
-        boolean nvls) {
+        ThreadThresholds thresholds) {
 
     public TuningOverrides {
         Objects.requireNonNull(algorithms, "algorithms");
@@ -63,8 +62,7 @@ public record TuningOverrides(
                 .with(
                         Ll128.valueOf(settings.get(AlgorithmSettings.LL128).toUpperCase(Locale.ROOT)),
                         settings.get(AlgorithmSettings.NTHREADS),
-                        new ThreadThresholds(settings.get(AlgorithmSettings.THREAD_THRESHOLDS)),
-                        settings.get(AlgorithmSettings.NVLS_ENABLE) != 0);
+                        new ThreadThresholds(settings.get(AlgorithmSettings.THREAD_THRESHOLDS)));
     }
 
     /** Returns overrides with the given values, and the defaults for GPUs; null and blank texts restrict nothing. */
@@ -92,8 +90,7 @@ public record TuningOverrides(
                 chunkBytes,
                 Ll128.AUTO,
                 0,
-                ThreadThresholds.defaults(),
-                true);
+                ThreadThresholds.defaults());
     }
 
     private static <E extends Enum<E>> Selection<E> selection(
@@ -102,46 +99,25 @@ public record TuningOverrides(
     }
 
     /** Returns these overrides with other values for GPUs. */
-    TuningOverrides with(Ll128 otherLl128, int otherThreads, ThreadThresholds otherThresholds, boolean otherNvls) {
+    TuningOverrides with(Ll128 otherLl128, int otherThreads, ThreadThresholds otherThresholds) {
         return new TuningOverrides(
-                algorithms,
-                protocols,
-                minChannels,
-                maxChannels,
-                chunkBytes,
-                otherLl128,
-                otherThreads,
-                otherThresholds,
-                otherNvls);
+                algorithms, protocols, minChannels, maxChannels, chunkBytes, otherLl128, otherThreads, otherThresholds);
     }
 
-    /** Returns these overrides with another value of {@code JCCL_NVLS_ENABLE}. */
-    public TuningOverrides withNvls(boolean other) {
-        return with(ll128, threads, thresholds, other);
-    }
-
-    /** Returns these overrides for operations that no switch reduces: {@code JCCL_ALGO=nvls} restricts nothing then. */
-    public TuningOverrides withoutNvls() {
+    /**
+     * Returns these overrides for operations that certain algorithms do not execute: a setting that names only such
+     * algorithms restricts nothing.
+     */
+    public TuningOverrides without(Set<Algorithm> missing) {
         return new TuningOverrides(
-                algorithms.without(Algorithm.NVLS),
+                algorithms.without(missing),
                 protocols,
                 minChannels,
                 maxChannels,
                 chunkBytes,
                 ll128,
                 threads,
-                thresholds,
-                false);
-    }
-
-    /** Returns these overrides for networks that do not reduce: {@code JCCL_ALGO=collnet} restricts nothing then. */
-    public TuningOverrides withoutCollNet() {
-        return with(algorithms.without(Algorithm.COLLNET_DIRECT).without(Algorithm.COLLNET_CHAIN));
-    }
-
-    private TuningOverrides with(Selection<Algorithm> others) {
-        return new TuningOverrides(
-                others, protocols, minChannels, maxChannels, chunkBytes, ll128, threads, thresholds, nvls);
+                thresholds);
     }
 
     /**
@@ -155,7 +131,7 @@ public record TuningOverrides(
 
     /** Returns these overrides with exactly these numbers of channels and bytes of a step. */
     public TuningOverrides exactly(int channels, int chunk) {
-        return new TuningOverrides(algorithms, protocols, channels, channels, chunk, ll128, threads, thresholds, nvls);
+        return new TuningOverrides(algorithms, protocols, channels, channels, chunk, ll128, threads, thresholds);
     }
 
     /** Returns the largest number of channels of a choice if the plan has {@code planned} channels. */

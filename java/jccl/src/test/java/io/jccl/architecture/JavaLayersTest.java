@@ -45,6 +45,8 @@ class JavaLayersTest {
             Map.entry("io.jccl.init", 10),
             Map.entry("io.jccl.tuner", 9),
             Map.entry("io.jccl.profiler", 9),
+            Map.entry("io.jccl.collnet", 9),
+            Map.entry("io.jccl.nvls", 9),
             Map.entry("io.jccl.parts", 8),
             Map.entry("io.jccl.planning", 7),
             Map.entry("io.jccl.diagnosis", 6),
@@ -65,6 +67,8 @@ class JavaLayersTest {
             Map.entry("io.jccl.config", 0),
             Map.entry(INTERNAL, -1),
             Map.entry(ROOT, 0));
+
+    private static final String[] PARTS = {"io.jccl.tuner", "io.jccl.profiler", "io.jccl.collnet", "io.jccl.nvls"};
 
     @ArchTest
     static void everyPackageHasALayer(JavaClasses imported) {
@@ -106,12 +110,12 @@ class JavaLayersTest {
     @ArchTest
     static final ArchRule ONE_CLASS_REFERS_TO_THE_PARTS = noClasses()
             .that()
-            .resideOutsideOfPackages("io.jccl.tuner", "io.jccl.profiler")
+            .resideOutsideOfPackages(PARTS)
             .and()
             .doNotHaveFullyQualifiedName("io.jccl.init.Parts")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage("io.jccl.tuner", "io.jccl.profiler");
+            .resideInAnyPackage(PARTS);
 
     /** LoggedOnce prints its warnings if the application has no SLF4J provider. */
     @ArchTest

@@ -59,7 +59,7 @@ class EmulatedNvlsTest {
 
     @Test
     void switchReducesLargeSumsAndMaximaButNotProducts() throws Exception {
-        try (InitLog log = new InitLog();
+        try (InitLog log = new InitLog("io.jccl.nvls");
                 LocalRanks ranks = start(config().setting("JCCL_ALGO", "nvls").build())) {
             assertThat(log.lines()).filteredOn(line -> line.contains(USED)).hasSize(2);
             ranks.run(comm -> {
@@ -139,7 +139,7 @@ class EmulatedNvlsTest {
 
     @Test
     void settingForbidsOrRequiresNvls() throws Exception {
-        try (InitLog log = new InitLog();
+        try (InitLog log = new InitLog("io.jccl.nvls");
                 LocalRanks ranks =
                         start(config().setting("JCCL_NVLS_ENABLE", "0").build())) {
             assertThat(log.lines()).noneMatch(line -> line.contains(USED));

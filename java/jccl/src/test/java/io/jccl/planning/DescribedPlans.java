@@ -40,7 +40,14 @@ public final class DescribedPlans {
 
     /** Returns the plan of a number of equal hosts. */
     public static CommunicatorPlan plan(XmlElement description, int hosts) {
-        return plan(Collections.nCopies(hosts, survey(description, hosts > 1).survey()), TransportKind.SHM);
+        return plan(description, hosts, AddedAlgorithms.NONE);
+    }
+
+    /** Returns the plan of a number of equal hosts, for communicators to which parts add algorithms. */
+    public static CommunicatorPlan plan(XmlElement description, int hosts, AddedAlgorithms added) {
+        List<MachineSurvey> surveys =
+                Collections.nCopies(hosts, survey(description, hosts > 1).survey());
+        return Planner.plan(MachineSurvey.together(surveys), List.of(), TransportKind.SHM, options(added));
     }
 
     /** Returns the plan of hosts from their surveys. */
@@ -49,6 +56,16 @@ public final class DescribedPlans {
     }
 
     static PlanningOptions options() {
-        return new PlanningOptions(PlanOptions.defaults(), SLOTS, SLOTS, TuningOverrides.none(), HostCosts.builtIn());
+        return options(AddedAlgorithms.NONE);
+    }
+
+    /** Returns default options, for communicators to which parts add algorithms. */
+    public static PlanningOptions options(AddedAlgorithms added) {
+        return options(TuningOverrides.none(), added);
+    }
+
+    /** Returns options with other restrictions of the choices. */
+    public static PlanningOptions options(TuningOverrides overrides, AddedAlgorithms added) {
+        return new PlanningOptions(PlanOptions.defaults(), SLOTS, SLOTS, overrides, HostCosts.builtIn(), added);
     }
 }

@@ -1,7 +1,7 @@
 package io.jccl.planning;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.Algorithm;
 import io.jccl.Collective;
@@ -13,23 +13,19 @@ import io.jccl.topology.DescribedHosts;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.PathType;
 import io.jccl.topology.SharedGpus;
-import io.jccl.topology.SharedMaterial;
 import io.jccl.topology.SharedRanks;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.XmlElement;
 import io.jccl.tuning.Choice;
-import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.TuningOverrides;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -130,8 +126,8 @@ class PlannerTest {
                     DescribedPlans.survey(described("gpu4-nvswitch"), hosts > 1).survey()));
             CommunicatorPlan plan = Planner.plan(ranks, ranks, TransportKind.SHM, DescribedPlans.options());
             int channels = Math.min(plan.onDevices().channels(), Planner.MAX_DEVICE_CHANNELS);
-            DeviceFacts facts = new DeviceFacts(
-                    channels, 1, 80, 80, false, false, EnumSet.allOf(Protocol.class), true, Optional.empty());
+            DeviceFacts facts =
+                    new DeviceFacts(channels, 1, 80, 80, false, false, EnumSet.allOf(Protocol.class), List.of());
             for (Collective collective : Collective.values()) {
                 for (long bytes = 8; bytes <= LARGE; bytes *= 4) {
                     Choice connected = Planner.deviceChoices(plan, facts, DescribedPlans.options())
@@ -146,12 +142,7 @@ class PlannerTest {
     void gpusHaveNoMoreChannelsThanBlocksCanWaitForEachOther() {
         List<MachineSurvey> ranks = MachineSurvey.together(
                 List.of(DescribedPlans.survey(described("gpu4-nvswitch"), false).survey()));
-        PlanningOptions many = new PlanningOptions(
-                new PlanOptions(64, 64),
-                DescribedPlans.options().slots(),
-                DescribedPlans.options().deviceSlots(),
-                TuningOverrides.none(),
-                HostCosts.builtIn());
+        PlanningOptions many = DescribedPlans.options().withChannels(new PlanOptions(64, 64));
         CommunicatorPlan plan = Planner.plan(ranks, ranks, TransportKind.SHM, many);
         assertThat(plan.onDevices().channels()).isEqualTo(64);
         assertThat(plan.gpu().orElseThrow().shape().channels()).isEqualTo(Planner.MAX_DEVICE_CHANNELS);
@@ -219,50 +210,23 @@ class PlannerTest {
         assertThat(DescribedPlans.plan(here, 2).host().size()).isEqualTo(4);
     }
 
-    /** The switch reduces only large all-reduces, on one host, of GPUs from sm 9.0 on that are all connected to it. */
+    /** The second options expect that parts may connect the algorithms that the setting names. */
     @Test
-    void theSwitchReducesIfAllGpusAreConnectedToIt() {
-        CommunicatorPlan plan = DescribedPlans.plan(described("gpu4-nvswitch"), 1);
-        assertThat(plan.choices().choice(Collective.ALL_REDUCE, LARGE).algorithm())
-                .isEqualTo(Algorithm.NVLS);
-        // In the following collectives, a ring sends the data at most once over each link.
-        for (Collective collective : List.of(Collective.ALL_GATHER, Collective.REDUCE_SCATTER, Collective.BROADCAST)) {
-            assertThat(plan.choices().choice(collective, LARGE).algorithm()).isEqualTo(Algorithm.RING);
-        }
-        assertThat(plan.choices().choice(Collective.ALL_REDUCE, 1024).algorithm())
-                .isNotEqualTo(Algorithm.NVLS);
-        String text = DescribedHosts.text("gpu4-nvswitch");
-        String link = "<nvlink target=\"ffff:ff:ff.f\" count=\"18\" tclass=\"0x068000\"/>";
-        assertThat(text).contains(link);
-        assertNoSwitch(TopologyXmlReader.read(text.replace("sm=\"90\"", "sm=\"80\"")), 1); // the GPUs are too old
-        assertNoSwitch(TopologyXmlReader.read(text.replaceFirst(link, "")), 1); // one GPU is not on the switch
-        assertNoSwitch(described("gpu4-nvswitch"), 2); // each host has its own switch
-    }
-
-    private static void assertNoSwitch(XmlElement description, int hosts) {
-        assertThat(DescribedPlans.plan(description, hosts)
-                        .choices()
-                        .choice(Collective.ALL_REDUCE, LARGE)
-                        .algorithm())
-                .isNotEqualTo(Algorithm.NVLS);
-    }
-
-    /**
-     * Tests known hosts with expectations of this test's own, because NCCL's stored answers for these hosts do not
-     * cover NVLS.
-     */
-    @Test
-    void knownHostsWithNvSwitchReduceInIt() throws Exception {
-        Path topologies = SharedMaterial.find("topologies").orElse(null);
-        assumeTrue(topologies != null, "no descriptions next to the project");
-        Map<String, Boolean> expected =
-                Map.of("dgx_h100", true, "dgx_b200", true, "dgx_a100", false, "dgx1v", false, "l40s_8gpu_4nic", false);
-        for (Map.Entry<String, Boolean> host : expected.entrySet()) {
-            String text = Files.readString(topologies.resolve(host.getKey() + ".xml"));
-            Choice choice = DescribedPlans.plan(TopologyXmlReader.read(text), 1)
-                    .choices()
-                    .choice(Collective.ALL_REDUCE, LARGE);
-            assertThat(choice.algorithm() == Algorithm.NVLS).as(host.getKey()).isEqualTo(host.getValue());
+    void aSettingThatNamesOnlyUndecidedAlgorithmsRestrictsNothing() {
+        List<MachineSurvey> ranks = MachineSurvey.together(Collections.nCopies(
+                2, DescribedPlans.survey(described("gpu4-nvswitch"), true).survey()));
+        TuningOverrides collNet = TuningOverrides.of("collnet", null, 0, 0, 0);
+        assertThatThrownBy(() -> Planner.plan(
+                        ranks, ranks, TransportKind.SHM, DescribedPlans.options(collNet, AddedAlgorithms.NONE)))
+                .hasMessageContaining("JCCL_ALGO=collnet: all_reduce has only");
+        PlanningOptions undecided = DescribedPlans.options(
+                collNet, new AddedAlgorithms(List.of(), Set.of(Algorithm.COLLNET_DIRECT, Algorithm.COLLNET_CHAIN)));
+        CommunicatorPlan plan = Planner.plan(ranks, ranks, TransportKind.SHM, undecided);
+        DeviceFacts facts = new DeviceFacts(2, 1, 80, 80, false, false, EnumSet.allOf(Protocol.class), List.of());
+        for (ChoiceTable table : List.of(plan.choices(), Planner.deviceChoices(plan, facts, undecided))) {
+            assertThat(table.candidates(Collective.ALL_REDUCE))
+                    .extracting(ChoiceTable.Candidate::algorithm)
+                    .contains(Algorithm.RING, Algorithm.TREE);
         }
     }
 }

@@ -14,14 +14,14 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** Makes shapes of GPU communicators for tests. */
-final class GpuShapes {
+public final class GpuShapes {
 
     static final CommunicatorShape.SlotBytes SLOTS = new CommunicatorShape.SlotBytes(32 << 10, 122_880, 512 << 10);
 
     private GpuShapes() {}
 
     /** Returns the shape of hosts whose rings and trees have the same channels. */
-    static GpuShape of(int localRanks, int hosts, int channels, double gbps, PathType type, int capability) {
+    public static GpuShape of(int localRanks, int hosts, int channels, double gbps, PathType type, int capability) {
         GraphSummary ring = new GraphSummary(Pattern.RING, channels, gbps, gbps, type);
         GraphSummary tree = new GraphSummary(Pattern.BALANCED_TREE, channels, gbps, gbps, type);
         return of(localRanks, hosts, channels, ring, tree, capability, capability, false);

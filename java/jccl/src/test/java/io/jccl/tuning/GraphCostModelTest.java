@@ -127,10 +127,10 @@ class GraphCostModelTest {
         GraphSummary ring = new GraphSummary(Pattern.RING, 8, 24, 24, type);
         GpuShape shape = GpuShapes.of(4, hosts, 8, ring, ring, min, max, false);
         assertThat(uses(table(shape, TuningOverrides.none()), Protocol.LL128)).isEqualTo(safe);
-        TuningOverrides off = TuningOverrides.none().with(Ll128.OFF, 0, ThreadThresholds.defaults(), true);
+        TuningOverrides off = TuningOverrides.none().with(Ll128.OFF, 0, ThreadThresholds.defaults());
         assertThat(uses(table(shape, off), Protocol.LL128)).isFalse();
         TuningOverrides force =
-                TuningOverrides.of(null, "ll128", 0, 0, 0).with(Ll128.FORCE, 0, ThreadThresholds.defaults(), true);
+                TuningOverrides.of(null, "ll128", 0, 0, 0).with(Ll128.FORCE, 0, ThreadThresholds.defaults());
         ChoiceTable forced = table(shape, force);
         assertThat(forced.choice(Collective.ALL_REDUCE, 1 << 20).protocol()).isEqualTo(Protocol.LL128);
         assertThat(forced.notes().stream().anyMatch(note -> note.contains("falsify results")))
@@ -205,7 +205,7 @@ class GraphCostModelTest {
         // links.
         ThreadThresholds eager = new ThreadThresholds(List.of(-2, -2, -2, -2, -2, 1));
         TuningOverrides overrides =
-                TuningOverrides.of("ring", "simple", 0, 0, 0).with(Ll128.AUTO, 0, eager, true);
+                TuningOverrides.of("ring", "simple", 0, 0, 0).with(Ll128.AUTO, 0, eager);
         assertThat(table(DGX_A100, overrides).choice(Collective.BROADCAST, 2048).channels())
                 .isEqualTo(4);
         TuningOverrides usual = TuningOverrides.of("ring", "simple", 0, 0, 0);
@@ -214,7 +214,7 @@ class GraphCostModelTest {
                         .channels())
                 .isEqualTo(4);
         ThreadThresholds none = new ThreadThresholds(List.of(0, 0, 0, 0, 0, 0));
-        assertThat(table(DGX_A100, TuningOverrides.none().with(Ll128.AUTO, 0, none, true))
+        assertThat(table(DGX_A100, TuningOverrides.none().with(Ll128.AUTO, 0, none))
                         .choice(Collective.ALL_REDUCE, 8)
                         .channels())
                 .isEqualTo(12);

@@ -5,6 +5,7 @@ import io.jccl.TransportKind;
 import io.jccl.cli.topo.ThisHost;
 import io.jccl.cli.topo.TopologyReporter;
 import io.jccl.config.Settings;
+import io.jccl.init.Parts;
 import io.jccl.planning.PlanOptions;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.tuning.Choice;
@@ -30,9 +31,8 @@ record TunedHost(int cores, Settings settings, HostCosts costs) {
 
     /** Returns the shape of a run's communicator, for the cost model. */
     CommunicatorShape shape(TransportKind transport, int ranks, int channels) {
-        PlanningOptions all = PlanningOptions.of(settings, costs);
-        PlanningOptions options = new PlanningOptions(
-                new PlanOptions(channels, channels), all.slots(), all.deviceSlots(), all.overrides(), costs);
+        PlanningOptions options = PlanningOptions.of(settings, costs, Parts.expected(settings))
+                .withChannels(new PlanOptions(channels, channels));
         return TopologyReporter.shape(ThisHost.request(Optional.empty(), ranks, 1, false, settings, options))
                 .over(transport);
     }

@@ -1,6 +1,9 @@
 package io.jccl.cli.topo;
 
+import io.jccl.CommunicatorConfig;
 import io.jccl.TransportKind;
+import io.jccl.config.Settings;
+import io.jccl.init.Parts;
 import io.jccl.planning.PlanOptions;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.search.ChannelGraph;
@@ -75,7 +78,13 @@ public final class Reports {
                 Optional.empty(),
                 4,
                 TransportKind.SHM,
-                new PlanningOptions(PlanOptions.defaults(), slots, slots, TuningOverrides.none(), HostCosts.builtIn()));
+                new PlanningOptions(
+                        PlanOptions.defaults(),
+                        slots,
+                        slots,
+                        TuningOverrides.none(),
+                        HostCosts.builtIn(),
+                        Parts.expected(Settings.load(CommunicatorConfig.defaults()))));
     }
 
     /**

@@ -9,6 +9,7 @@ import io.jccl.config.Settings;
 import io.jccl.init.CommunicatorInitializer;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.init.InitializedCommunicator;
+import io.jccl.init.Parts;
 import io.jccl.planning.Plan;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.topology.TopologySource;
@@ -172,7 +173,7 @@ class TopoShowsCommunicatorsTest {
     private TopologyReport shown(String description, int hosts, Map<String, String> settings) throws IOException {
         Path file = Files.writeString(folder.resolve("shown.xml"), description);
         Settings loaded = load(settings);
-        PlanningOptions options = PlanningOptions.of(loaded, HostCosts.of(loaded));
+        PlanningOptions options = PlanningOptions.of(loaded, HostCosts.of(loaded), Parts.expected(loaded));
         return TopologyReporter.report(
                 ThisHost.request(Optional.of(file), 1, hosts, false, loaded, options), System::nanoTime);
     }

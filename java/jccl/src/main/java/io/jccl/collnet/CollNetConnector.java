@@ -1,13 +1,11 @@
-package io.jccl.init;
+package io.jccl.collnet;
 
-import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.NetworkSettings;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.parts.InitContext;
 import io.jccl.planning.Plan;
 import io.jccl.planning.PlannedHost;
-import io.jccl.tuning.CollNetTraits;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;
@@ -23,9 +21,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Connects CollNet, a network that reduces, if the settings want it and every rank has a plug-in for it. First all
- * ranks make offers, then the leaders of each group listen, then they connect. After each step all ranks agree whether
- * all of them succeeded. If one failed, no rank uses CollNet, and all know the reason.
+ * Connects CollNet, a network that reduces, if every rank has a plug-in for it. First all ranks make offers, then the
+ * leaders of each group listen, then they connect. After each step all ranks agree whether all of them succeeded. If one
+ * failed, no rank uses CollNet, and all know the reason.
  */
 abstract class CollNetConnector {
 
@@ -121,13 +119,6 @@ abstract class CollNetConnector {
                 staging.dropCollNet();
             }
         };
-    }
-
-    /** Returns true if the settings allow CollNet between the hosts of a plan. All ranks get the same answer. */
-    static boolean isWanted(InitContext context, Plan plan) {
-        return context.settings().get(AlgorithmSettings.COLLNET_ENABLE)
-                && plan.hosts().size() > 1
-                && plan.hosts().size() >= context.settings().get(AlgorithmSettings.COLLNET_NODE_THRESHOLD);
     }
 
     /**
@@ -232,16 +223,17 @@ abstract class CollNetConnector {
      * gathers and scatters in this layout only.
      */
     private static boolean isEven(Plan plan) {
-        int[] hostOf = EngineConnector.hosts(plan);
-        boolean even = true;
-        for (int rank = 1; rank < hostOf.length; rank++) {
-            even &= hostOf[rank] >= hostOf[rank - 1];
-        }
-        int ranks = plan.hosts().get(0).ranks().size();
+        int first = 0;
+        int each = plan.hosts().get(0).ranks().size();
         for (PlannedHost host : plan.hosts()) {
-            even &= host.ranks().size() == ranks;
+            List<Integer> expected =
+                    IntStream.range(first, first + each).boxed().toList();
+            if (!host.ranks().equals(expected)) {
+                return false;
+            }
+            first += each;
         }
-        return even;
+        return true;
     }
 
     /**

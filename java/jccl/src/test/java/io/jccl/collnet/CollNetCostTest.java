@@ -1,4 +1,4 @@
-package io.jccl.tuning;
+package io.jccl.collnet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -9,8 +9,18 @@ import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.topology.PathType;
+import io.jccl.tuning.AddedHostAlgorithm;
+import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
-import java.util.Optional;
+import io.jccl.tuning.CostModel;
+import io.jccl.tuning.GpuShape;
+import io.jccl.tuning.GpuShapes;
+import io.jccl.tuning.GraphCostModel;
+import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.TuningOverrides;
+import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -36,7 +46,8 @@ class CollNetCostTest {
     }
 
     private static CostModel model(int hosts, int localRanks, CollNetTraits traits) {
-        return new CostModel(HostCosts.builtIn(), shape(hosts, localRanks), Optional.ofNullable(traits));
+        List<AddedHostAlgorithm> added = traits == null ? List.of() : CollNetHostAlgorithm.of(traits);
+        return new CostModel(HostCosts.builtIn(), shape(hosts, localRanks), added);
     }
 
     @Test
@@ -67,7 +78,7 @@ class CollNetCostTest {
         GpuShape shape = GpuShapes.of(8, 32, 8, 24, PathType.NVL, 80);
         TuningOverrides only = TuningOverrides.of("collnetchain,ring", "simple", 0, 0, 0);
         for (CollNetTraits traits : new CollNetTraits[] {new CollNetTraits(8, false, 0, 0), FAST}) {
-            GraphCostModel model = new GraphCostModel(shape, only, Optional.of(traits));
+            GraphCostModel model = new GraphCostModel(shape, only, CollNetGpuAlgorithm.of(traits));
             assertThat(model.exists(Collective.ALL_REDUCE, Algorithm.COLLNET_CHAIN, Protocol.SIMPLE))
                     .isTrue();
             assertThat(model.exists(Collective.ALL_REDUCE, Algorithm.COLLNET_CHAIN, Protocol.LL))
@@ -92,7 +103,8 @@ class CollNetCostTest {
     void treesOfGpusAreChosenForLittleDataAndChainsForMuch() {
         GpuShape shape = GpuShapes.of(8, 32, 8, 24, PathType.NVL, 80);
         TuningOverrides only = TuningOverrides.of("collnet", "simple", 0, 0, 0);
-        GraphCostModel model = new GraphCostModel(shape, only, Optional.of(new CollNetTraits(2, true, 0, 0)));
+        GraphCostModel model =
+                new GraphCostModel(shape, only, CollNetGpuAlgorithm.of(new CollNetTraits(2, true, 0, 0)));
         ChoiceTable table = ChoiceTable.build(model, only);
         assertThat(table.choice(Collective.ALL_REDUCE, 8).algorithm()).isEqualTo(Algorithm.COLLNET_DIRECT);
         assertThat(table.choice(Collective.ALL_REDUCE, 1 << 30).algorithm()).isEqualTo(Algorithm.COLLNET_CHAIN);
@@ -112,9 +124,8 @@ class CollNetCostTest {
     @ParameterizedTest
     @CsvSource({"1, 31", "2, 39.2", "4, 40.8", "5, 50.6", "8, 50.6", "13, 50.6", "14, 60.4"})
     void aHopOfATreeCostsMoreForEachRankBelow(int localRanks, double micros) {
-        GraphLatency latency = new GraphLatency(
-                GpuShapes.of(localRanks, 2, 8, 24, PathType.NVL, 80), Optional.of(new CollNetTraits(2, true, 0, 0)));
-        assertThat(latency.micros(Collective.ALL_REDUCE, Algorithm.COLLNET_DIRECT, Protocol.SIMPLE, 8))
+        CollNetGpuAlgorithm tree = new CollNetGpuAlgorithm(Algorithm.COLLNET_DIRECT, new CollNetTraits(2, true, 0, 0));
+        assertThat(tree.latencyMicros(GpuShapes.of(localRanks, 2, 8, 24, PathType.NVL, 80)))
                 .isCloseTo(micros, within(1e-9));
     }
 
@@ -151,7 +162,8 @@ class CollNetCostTest {
         assertThatThrownBy(() -> ChoiceTable.build(model(2, 2, null), only))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("JCCL_ALGO=collnet: all_reduce has only [ring, tree, direct]");
-        ChoiceTable others = ChoiceTable.build(model(2, 2, null), only.withoutCollNet());
+        ChoiceTable others = ChoiceTable.build(
+                model(2, 2, null), only.without(Set.of(Algorithm.COLLNET_DIRECT, Algorithm.COLLNET_CHAIN)));
         assertThat(others.choice(Collective.ALL_REDUCE, 1 << 20).algorithm().name())
                 .doesNotStartWith("COLLNET_");
     }

@@ -1,4 +1,6 @@
-package io.jccl.tuning;
+package io.jccl.collnet;
+
+import io.jccl.Collective;
 
 /**
  * The capabilities of a network that reduces; equal on all ranks.
@@ -9,12 +11,21 @@ package io.jccl.tuning;
  * @param latencyMicros latency of an operation in the network, in addition to the time of its bytes; 0 if the plug-in
  *     does not report it
  */
-public record CollNetTraits(int groups, boolean gathers, double gigabytes, double latencyMicros) {
+record CollNetTraits(int groups, boolean gathers, double gigabytes, double latencyMicros) {
 
-    public CollNetTraits {
+    CollNetTraits {
         if (groups < 1 || !(gigabytes >= 0) || !(latencyMicros >= 0)) {
             throw new IllegalArgumentException("groups=" + groups + " gigabytes=" + gigabytes + " latencyMicros="
                     + latencyMicros + ": expected at least 1, 0 and 0");
         }
+    }
+
+    /** Returns true if the network executes a collective. */
+    boolean execute(Collective collective) {
+        return switch (collective) {
+            case ALL_REDUCE -> true;
+            case ALL_GATHER, REDUCE_SCATTER -> gathers;
+            default -> false;
+        };
     }
 }

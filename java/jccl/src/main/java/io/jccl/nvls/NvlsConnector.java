@@ -1,4 +1,4 @@
-package io.jccl.init;
+package io.jccl.nvls;
 
 import io.jccl.DeviceException;
 import io.jccl.TransportException;
@@ -6,6 +6,7 @@ import io.jccl.config.AlgorithmSettings;
 import io.jccl.internal.Causes;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.OfferedDescriptor;
+import io.jccl.parts.ConnectingDevice;
 import io.jccl.parts.InitContext;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
@@ -31,12 +32,14 @@ final class NvlsConnector {
     private static final int REQUIRED = 1; // a value of JCCL_NVLS_ENABLE
 
     private final InitContext context;
-    private final Peers peers;
+    private final DeviceEngine engine;
+    private final List<String> processes;
     private final int rank;
 
-    NvlsConnector(InitContext context, Peers peers) {
+    NvlsConnector(InitContext context, ConnectingDevice device) {
         this.context = context;
-        this.peers = peers;
+        this.engine = device.engine();
+        this.processes = device.processes();
         this.rank = context.rank();
     }
 
@@ -56,8 +59,8 @@ final class NvlsConnector {
     }
 
     /** Connects NVLS; all ranks call this together. Returns true on all ranks if the switch reduces from now on. */
-    boolean connect(DeviceEngine engine) {
-        Optional<String> failed = join(engine);
+    boolean connect() {
+        Optional<String> failed = join();
         if (failed.isEmpty()) {
             failed = agree(engine.bindMulticast());
         }
@@ -73,7 +76,7 @@ final class NvlsConnector {
         return true;
     }
 
-    private Optional<String> join(DeviceEngine engine) {
+    private Optional<String> join() {
         Optional<byte[]> info = Optional.empty();
         Optional<OfferedDescriptor> offer = Optional.empty();
         Optional<String> failed = Optional.empty();
@@ -97,13 +100,13 @@ final class NvlsConnector {
                             .blob(info.orElse(new byte[0]))
                             .toBytes())
                     .get(MAKER);
-            return agree(join(engine, made));
+            return agree(join(made));
         } finally {
             offer.ifPresent(OfferedDescriptor::close); // each peer has fetched the descriptor or given up
         }
     }
 
-    private Optional<String> join(DeviceEngine engine, byte[] made) {
+    private Optional<String> join(byte[] made) {
         try {
             WireReader in = new WireReader(made);
             byte[] failed = in.blob(MAX_INFO_BYTES);
@@ -113,7 +116,7 @@ final class NvlsConnector {
             if (failed.length > 0) {
                 return Optional.of(text(failed));
             }
-            boolean here = peers.get(MAKER).process().equals(peers.get(rank).process());
+            boolean here = processes.get(MAKER).equals(processes.get(rank));
             return engine.joinMulticast(
                     info, here ? OptionalInt.empty() : OptionalInt.of(OfferedDescriptor.fetch(wire)));
         } catch (WireException | TransportException e) {
