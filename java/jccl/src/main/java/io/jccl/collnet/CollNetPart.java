@@ -7,6 +7,7 @@ import io.jccl.parts.Extension;
 import io.jccl.parts.InitContext;
 import io.jccl.parts.Part;
 import io.jccl.planning.AddedAlgorithms;
+import io.jccl.topology.ReducingDevice;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -25,5 +26,10 @@ public final class CollNetPart implements Part {
     @Override
     public Optional<Extension> extension(InitContext context) {
         return Optional.of(new CollNetExtension(context));
+    }
+
+    @Override
+    public List<ReducingDevice> reducingDevices(Settings settings) {
+        return CollNetDevices.of(settings);
     }
 }

@@ -8,6 +8,7 @@ import io.jccl.parts.OperationProfiler;
 import io.jccl.parts.Part;
 import io.jccl.planning.AddedAlgorithms;
 import io.jccl.topology.NetPlugin;
+import io.jccl.topology.TopologySource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -32,6 +33,13 @@ public final class Parts {
     /** Returns the algorithms that parts are expected to add to communicators with these settings. */
     public static AddedAlgorithms expected(Settings settings) {
         return ALL.stream().map(part -> part.expected(settings)).reduce(AddedAlgorithms.NONE, AddedAlgorithms::and);
+    }
+
+    /** Returns the sources of this host's network devices in addition to the kernel. */
+    public static TopologySource.Networks networks(Settings settings, Optional<NetPlugin> plugin) {
+        return new TopologySource.Networks(plugin, () -> ALL.stream()
+                .flatMap(part -> part.reducingDevices(settings).stream())
+                .toList());
     }
 
     /** Returns what adds the algorithms of all parts to a communicator. */

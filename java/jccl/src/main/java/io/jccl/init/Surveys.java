@@ -96,7 +96,7 @@ record Surveys(
     static LocalSurvey host(
             Settings settings, int rank, Peers peers, Optional<NetPlugin> plugin, Optional<GraphFile> graphs) {
         List<HostRank> hostRanks = peers.ranksOfHost(rank);
-        XmlElement description = TopologySource.describe(settings, plugin, hostRanks);
+        XmlElement description = TopologySource.describe(settings, Parts.networks(settings, plugin), hostRanks);
         if (hostRanks.get(0).rank() == rank) {
             dump(settings, TopologySettings.TOPO_DUMP_FILE, () -> TopologyXmlWriter.write(description));
         }
@@ -123,7 +123,7 @@ record Surveys(
                 .computeIfAbsent(peers.get(one.rank()).device().orElseThrow().busId(), busId -> new ArrayList<>())
                 .add(one.rank()));
         Surveyor surveyor = surveyor(settings, rank, peers, graphs);
-        return TopologySource.describeGpus(settings, plugin, ranksOfGpu)
+        return TopologySource.describeGpus(settings, Parts.networks(settings, plugin), ranksOfGpu)
                 .map(GraphBuilder::build)
                 .map(whole -> surveyor.paths(whole, rank))
                 .filter(paths -> ranksOf(paths.topology()).equals(new TreeSet<>(peers.ranksOfDomain(rank))))

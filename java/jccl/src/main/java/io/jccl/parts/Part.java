@@ -3,6 +3,8 @@ package io.jccl.parts;
 import io.jccl.config.Settings;
 import io.jccl.planning.AddedAlgorithms;
 import io.jccl.topology.NetPlugin;
+import io.jccl.topology.ReducingDevice;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -19,6 +21,11 @@ public interface Part {
     /** Returns what adds this part's algorithms to a communicator; empty if this part has no algorithms. */
     default Optional<Extension> extension(InitContext context) {
         return Optional.empty();
+    }
+
+    /** Returns the network devices of this host whose network reduces, as this part knows them. */
+    default List<ReducingDevice> reducingDevices(Settings settings) {
+        return List.of();
     }
 
     /**

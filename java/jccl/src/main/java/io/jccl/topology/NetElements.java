@@ -57,12 +57,12 @@ final class NetElements {
             VerbsDevices verbs,
             boolean verbsTried,
             Optional<NetPlugin> plugin,
-            List<CollNetDevices.Device> reducing) {
+            List<ReducingDevice> reducing) {
         this.interfaces = interfaces;
         this.verbs = verbs;
         this.verbsTried = verbsTried;
         this.plugin = plugin;
-        for (CollNetDevices.Device device : reducing) {
+        for (ReducingDevice device : reducing) {
             List<String> chain = interfaces.chainOf(device.pciPath());
             if (chain.isEmpty()) {
                 reducingNames.add(device.name());

@@ -65,7 +65,7 @@ public final class SysfsDetector {
             GpuInventory inventory,
             boolean verbs,
             Optional<NetPlugin> plugin,
-            List<CollNetDevices.Device> reducing) {
+            List<ReducingDevice> reducing) {
         this.files = new SystemFiles(root);
         this.nodes = new CpuNodes(
                 files,
@@ -95,15 +95,17 @@ public final class SysfsDetector {
      * are tried.
      *
      * @param plugin the network plug-in in use
+     * @param reducing the devices whose network reduces
      */
-    public static XmlElement detectThisHost(Settings settings, Optional<NetPlugin> plugin, List<HostRank> ranks) {
+    static XmlElement detectThisHost(
+            Settings settings, Optional<NetPlugin> plugin, List<ReducingDevice> reducing, List<HostRank> ranks) {
         return new SysfsDetector(
                         Path.of("/"),
                         System.getProperty("os.arch", ""),
                         ManagementLibrary.ask(settings),
                         IbSettings.tried(settings),
                         plugin,
-                        CollNetDevices.of(settings))
+                        reducing)
                 .detect(ranks);
     }
 

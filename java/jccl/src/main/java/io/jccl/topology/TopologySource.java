@@ -17,6 +17,22 @@ public final class TopologySource {
 
     private static final String THIS_HOST = "this host";
 
+    /**
+     * The sources of network devices in addition to the kernel.
+     *
+     * @param plugin the network plug-in in use
+     * @param reducing lists the devices whose network reduces; called only if this host is detected
+     */
+    public record Networks(Optional<NetPlugin> plugin, Supplier<List<ReducingDevice>> reducing) {
+
+        /** No sources in addition to the kernel. */
+        public static final Networks NONE = new Networks(Optional.empty(), List::of);
+
+        private XmlElement detect(Settings settings) {
+            return SysfsDetector.detectThisHost(settings, plugin, reducing.get(), List.of());
+        }
+    }
+
     private TopologySource() {}
 
     /**
@@ -39,29 +55,29 @@ public final class TopologySource {
      * Returns the description with an endpoint for each rank. A file that assigns ranks is used unchanged, unless an
      * NCCL variable names it: then its ranks are dropped.
      *
-     * @param plugin the network plug-in in use
+     * @param networks the sources of network devices in addition to the kernel
      * @param ranks the ranks of this host that work on host memory
      * @throws TopologyException if the file is not a valid description and a JCCL setting names it
      */
-    public static XmlElement describe(Settings settings, Optional<NetPlugin> plugin, List<HostRank> ranks) {
-        return describe(settings, ranks, () -> SysfsDetector.detectThisHost(settings, plugin, List.of()));
+    public static XmlElement describe(Settings settings, Networks networks, List<HostRank> ranks) {
+        return describe(settings, ranks, () -> networks.detect(settings));
     }
 
     /**
      * Returns the description with the ranks' GPUs as their endpoints. Several ranks may share a GPU.
      *
-     * @param plugin the network plug-in in use
+     * @param networks the sources of network devices in addition to the kernel
      * @param ranks the ranks on each GPU, by its bus id in lower case
      * @return empty if one of these GPUs is not found, or if the file assigns ranks
      * @throws TopologyException if the file is not a valid description and a JCCL setting names it
      */
     public static Optional<XmlElement> describeGpus(
-            Settings settings, Optional<NetPlugin> plugin, Map<String, List<Integer>> ranks) {
+            Settings settings, Networks networks, Map<String, List<Integer>> ranks) {
         Optional<XmlElement> given = given(settings);
         if (given.filter(HostElements::namesRank).isPresent()) {
             return Optional.empty();
         }
-        XmlElement found = SysfsDetector.detectThisHost(settings, plugin, List.of());
+        XmlElement found = networks.detect(settings);
         return GpuElements.add(filled(settings, given, found), ranks);
     }
 

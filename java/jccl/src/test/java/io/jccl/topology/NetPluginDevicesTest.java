@@ -33,7 +33,7 @@ class NetPluginDevicesTest {
         return describe(Optional.of(new NetPlugin("Fabric", "libfabric.so", 9, List.of(devices))), List.of());
     }
 
-    private XmlElement describe(Optional<NetPlugin> plugin, List<CollNetDevices.Device> reducing) {
+    private XmlElement describe(Optional<NetPlugin> plugin, List<ReducingDevice> reducing) {
         GpuInventory none = GpuInventory.absent("nvml", List.of());
         XmlElement system =
                 new SysfsDetector(root, "amd64", none, true, plugin, reducing).detect(List.of(new HostRank(0, -1)));
@@ -75,11 +75,11 @@ class NetPluginDevicesTest {
     /** A device is found by its PCI path, whatever its name; without a path, it is found by its name. */
     @Test
     void devicesOnANetworkThatReducesAreMarked() {
-        List<CollNetDevices.Device> reducing = List.of(
-                new CollNetDevices.Device("sharp0", "/sys/devices/" + CARD), new CollNetDevices.Device("eth0", ""));
+        List<ReducingDevice> reducing =
+                List.of(new ReducingDevice("sharp0", "/sys/devices/" + CARD), new ReducingDevice("eth0", ""));
         List<String> nets = nets(describe(Optional.empty(), reducing));
         assertThat(nets).hasSize(2).allMatch(line -> line.contains(" coll=\"1\""));
-        List<String> others = nets(describe(Optional.empty(), List.of(new CollNetDevices.Device("mlx5_1", ""))));
+        List<String> others = nets(describe(Optional.empty(), List.of(new ReducingDevice("mlx5_1", ""))));
         assertThat(others).hasSize(2).noneMatch(line -> line.contains("coll="));
     }
 

@@ -10,7 +10,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,7 +30,7 @@ class TopologySourceTest {
         for (String variable : List.of("JCCL_TOPO_FILE", "NCCL_TOPO_FILE")) {
             Settings settings = settings(variable, file);
             assertThat(TopologySource.name(settings)).isEqualTo(variable + "=" + file);
-            Topology graph = GraphBuilder.build(TopologySource.describe(settings, Optional.empty(), RANKS));
+            Topology graph = GraphBuilder.build(TopologySource.describe(settings, TopologySource.Networks.NONE, RANKS));
             assertThat(graph.endpoints().stream().map(node -> neighbour(graph, node)))
                     .containsExactly("CPU/1", "CPU/0", "CPU/0");
         }
@@ -40,15 +39,15 @@ class TopologySourceTest {
     @Test
     void aFileThatNamesRanksIsUsedUnchanged() throws IOException {
         Path file = Files.writeString(folder.resolve("ranks.xml"), DescribedHosts.text("gpu4-nvswitch"));
-        assertThat(TopologySource.describe(settings("JCCL_TOPO_FILE", file), Optional.empty(), RANKS))
+        assertThat(TopologySource.describe(settings("JCCL_TOPO_FILE", file), TopologySource.Networks.NONE, RANKS))
                 .isEqualTo(TopologyXmlReader.read(DescribedHosts.text("gpu4-nvswitch")));
     }
 
     @Test
     void ranksInAFileUnderTheNcclNameAreReplaced() throws IOException {
         Path file = Files.writeString(folder.resolve("ranks.xml"), DescribedHosts.text("gpu4-nvswitch"));
-        Topology graph =
-                GraphBuilder.build(TopologySource.describe(settings("NCCL_TOPO_FILE", file), Optional.empty(), RANKS));
+        Topology graph = GraphBuilder.build(
+                TopologySource.describe(settings("NCCL_TOPO_FILE", file), TopologySource.Networks.NONE, RANKS));
         assertThat(graph.endpoints().stream().map(node -> graph.node(node).type()))
                 .containsExactly(NodeType.HOST, NodeType.HOST, NodeType.HOST);
         assertThat(graph.indexesOf(NodeType.GPU)).hasSizeGreaterThanOrEqualTo(4);
@@ -100,7 +99,7 @@ class TopologySourceTest {
         assertThat(TopologySource.describe(settings("NCCL_TOPO_FILE", file), List.of(), () -> found))
                 .isEqualTo(found);
         Settings missing = settings("JCCL_TOPO_FILE", file);
-        assertThatThrownBy(() -> TopologySource.describe(missing, Optional.empty(), RANKS))
+        assertThatThrownBy(() -> TopologySource.describe(missing, TopologySource.Networks.NONE, RANKS))
                 .isInstanceOf(TopologyException.class)
                 .hasMessageContaining("missing.xml: cannot be read");
     }
@@ -132,7 +131,7 @@ class TopologySourceTest {
     void withoutAFileThisHostIsDescribed() {
         Settings settings = Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of());
         assertThat(TopologySource.name(settings)).isEqualTo("this host");
-        Topology graph = GraphBuilder.build(TopologySource.describe(settings, Optional.empty(), RANKS));
+        Topology graph = GraphBuilder.build(TopologySource.describe(settings, TopologySource.Networks.NONE, RANKS));
         assertThat(graph.endpoints()).hasSize(3);
     }
 

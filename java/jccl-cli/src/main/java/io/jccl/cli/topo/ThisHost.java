@@ -2,6 +2,7 @@ package io.jccl.cli.topo;
 
 import io.jccl.cli.output.BuildVersion;
 import io.jccl.config.Settings;
+import io.jccl.init.Parts;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.search.GraphFile;
 import io.jccl.search.SearchOptions;
@@ -71,7 +72,7 @@ public final class ThisHost {
         }
         return TopologySource.describe(
                 settings,
-                plugin.plugin(),
+                Parts.networks(settings, plugin.plugin()),
                 IntStream.range(0, ranks)
                         .mapToObj(rank -> new HostRank(rank, numa))
                         .toList());

@@ -110,7 +110,7 @@ class TopoShowsCommunicatorsTest {
                 "JCCL_MAX_NCHANNELS", "2"); // few thread blocks can run at once on an emulated GPU
         String described = TopologyXmlWriter.write(TopologySource.describeGpus(
                         load(settings),
-                        Optional.empty(),
+                        TopologySource.Networks.NONE,
                         Map.of("0000:11:00.0", List.of(0), "0000:12:00.0", List.of(1)))
                 .orElseThrow());
         TopologyReport shown = shown(described, 2, Map.of("JCCL_NTHREADS", "64", "JCCL_MAX_NCHANNELS", "2"));
