@@ -353,7 +353,8 @@ public final class Bootstrap implements AutoCloseable {
         boolean aborted = failure.filter(report -> report.kind() == FailureReport.Kind.ABORTED)
                 .isPresent();
         boolean cutOff = succession.wasCutOff() || client.wasCutOff();
-        boolean minority = needsMajority && !aborted && remaining.leads() && remaining.isMinority(!cutOff);
+        boolean minority =
+                needsMajority && !aborted && remaining.leads() && new Majority(remaining, !cutOff).isMissing();
         Bootstrap group = remaining.initialize(reserved(), secret, minority);
         group.isPart = isPart;
         group.parent = this;

@@ -12,7 +12,6 @@ import io.jccl.rendezvous.RendezvousServer;
 import io.jccl.wire.Addresses;
 import io.jccl.wire.Handshake;
 import io.jccl.wire.LastEntered;
-import io.jccl.wire.PortProbe;
 import io.jccl.wire.RankList;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -119,6 +118,16 @@ final class RemainingRanks {
         return left.get(0) == rank;
     }
 
+    /** Returns the ranks of the old group that are left out. */
+    SortedSet<Integer> excluded() {
+        return excluded;
+    }
+
+    /** Returns groups before the old group of which ranks may still live. */
+    List<EarlierGroup> earlier() {
+        return earlier;
+    }
+
     /** Returns the number of processes that join. */
     int joiners() {
         return joiners;
@@ -158,6 +167,7 @@ final class RemainingRanks {
         return Addresses.encode(addresses(left.get(0)));
     }
 
+    /** Returns the addresses of a rank's reserved port in the old group. */
     List<InetSocketAddress> addresses(int oldRank) {
         return ReservedPort.decode(rendezvousAddresses.get(oldRank));
     }
@@ -219,12 +229,7 @@ final class RemainingRanks {
         Connector.ServerAddress leader = new Connector.ServerAddress(addresses(left.get(0)), rendezvousSecret);
         RendezvousServer server = own.open(options, rendezvousSecret, this);
         if (isMinority) {
-            String text = "only " + left.size() + " of " + size + " ranks are left, " + RankList.text(left)
-                    + ", and enough of ranks " + RankList.text(excluded)
-                    + " may live to have continued without"
-                    + " these: join a new communicator, or ask for Quorum.ANY if you know that they have not";
-            server.fail(RankRegistration.Cause.REFUSED, Set.of(), text);
-            throw new BootstrapException(text);
+            throw refuseMinority(server);
         }
         boolean lingers = true;
         try {
@@ -247,70 +252,13 @@ final class RemainingRanks {
         }
     }
 
-    /**
-     * Returns true if so few ranks remain that the excluded ranks may continue without them. In the old group, "too
-     * few" means fewer than half of the ranks that are not known to have ended, or exactly half without rank 0. In an
-     * earlier group, exactly half is always too few.
-     *
-     * @param endedCount true if a closed port proves that a rank has ended; false if such a rank may have continued
-     *     without this one
-     */
-    boolean isMinority(boolean endedCount) {
-        PortProbe probe = new PortProbe(rank);
-        int living = size;
-        for (int one : excluded) {
-            if (isMajorityOf(living) || !endedCount) {
-                break;
-            }
-            living -= hasEnded(probe, one) ? 1 : 0;
-        }
-        if (!isMajorityOf(living)) {
-            return true;
-        }
-        for (EarlierGroup group : earlier) {
-            if (isMinorityOf(group, probe, endedCount)) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private boolean isMinorityOf(EarlierGroup group, PortProbe probe, boolean endedCount) {
-        int mine = 0;
-        int living = 0;
-        for (int one = 0; one < group.ranks().size(); one++) {
-            int now = group.ranks().get(one);
-            if (left.contains(now)) {
-                mine++;
-                living++;
-            } else {
-                boolean ended = endedCount
-                        && probe.hasEnded(ReservedPort.decode(group.addresses().get(one)))
-                        && (now == EarlierGroup.NONE || hasEnded(probe, now));
-                living += ended ? 0 : 1;
-            }
-        }
-        return 2 * mine <= living;
-    }
-
-    private boolean isMajorityOf(int living) {
-        return 2 * left.size() > living || 2 * left.size() == living && left.get(0) == 0;
-    }
-
-    /**
-     * Returns true if a rank has ended. The rank may have lost the old group's port and kept the port of an earlier
-     * group, so all its ports are probed.
-     */
-    private boolean hasEnded(PortProbe probe, int oldRank) {
-        boolean ended = probe.hasEnded(addresses(oldRank));
-        for (EarlierGroup group : earlier) {
-            int before = group.ranks().indexOf(oldRank);
-            ended = ended
-                    && (before < 0
-                            || probe.hasEnded(
-                                    ReservedPort.decode(group.addresses().get(before))));
-        }
-        return ended;
+    private BootstrapException refuseMinority(RendezvousServer server) {
+        String text = "only " + left.size() + " of " + size + " ranks are left, " + RankList.text(left)
+                + ", and enough of ranks " + RankList.text(excluded)
+                + " may live to have continued without"
+                + " these: join a new communicator, or ask for Quorum.ANY if you know that they have not";
+        server.fail(RankRegistration.Cause.REFUSED, Set.of(), text);
+        return new BootstrapException(text);
     }
 
     /**
