@@ -215,7 +215,8 @@ public final class Control implements ControlNetwork {
         }
     }
 
-    synchronized void coordinatorLeft(LastEntered lastEntered) {
+    /** Notes that rank 0, which coordinates, has left in good order after these operations. */
+    synchronized void left(LastEntered lastEntered) {
         coordinatorLeft = true;
         coordinatorLastEntered = lastEntered;
     }

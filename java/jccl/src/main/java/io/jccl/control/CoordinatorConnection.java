@@ -64,10 +64,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     private final Standstill standstill;
     private final String breakDownText;
     private final ErrorFrame breakDownReport;
-    private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Position.BYTES);
-    private Position sent = Position.START; // the position in the last heartbeat
-    // true if two heartbeats in a row had the position in `sent`: in the first one, fingerprints may be incomplete
-    private boolean isSettled;
+    private final HeartbeatFrame heartbeat;
     private volatile long heardAt; // time at which the last frame arrived; written by the reactor's thread
     private long lastHeartbeat;
     private long lastRelayed; // the number of the last answer that this rank passed on
@@ -118,8 +115,8 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
             try {
                 long initMillis = options.initTimeout().toMillis();
                 byte[] above = stream.awaitWelcome(who, relaying, true, initMillis, deadline);
-                reactor.invoke(() -> made[0] = new CoordinatorConnection(
-                        rank, hello.size(), stream, reactor, shared == null, relay, above, options));
+                reactor.invoke(() -> made[0] =
+                        new CoordinatorConnection(hello, stream, reactor, shared == null, relay, above, options));
             } finally {
                 if (made[0] == null) {
                     stream.close();
@@ -140,16 +137,16 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
      * starts.
      */
     private CoordinatorConnection(
-            int rank,
-            int size,
+            RankRegistration.Hello hello,
             FrameStream stream,
             Reactor reactor,
             boolean ownsReactor,
             Relay relay,
             byte[] above,
             BootstrapOptions options) {
+        int rank = hello.rank();
         clock = options.clock();
-        intervalNanos = options.heartbeatInterval(size).toNanos();
+        intervalNanos = options.heartbeatInterval(hello.size()).toNanos();
         timeoutNanos = options.heartbeatTimeout().toNanos();
         localAddress = stream.localAddress();
         heardAt = clock.getAsLong();
@@ -161,13 +158,11 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
                 new WireWriter().u8(ReportKind.ABORT.ordinal()).i64(0).i64(0).toBytes(),
                 breakDownText,
                 new byte[0]);
-        heartbeat.putInt(Position.BYTES).put((byte) FrameType.HEARTBEAT.ordinal());
-        Position.START.write(heartbeat);
         this.reactor = reactor;
         this.ownsReactor = ownsReactor;
         this.relay = relay;
         this.above = above;
-        outOfBand = new OutOfBandChannel(rank, size, timeoutNanos / BYPASS, this::send);
+        outOfBand = new OutOfBandChannel(rank, hello.size(), timeoutNanos / BYPASS, this::send);
         control = new Control(rank, new Control.Output() {
             @Override
             public void send(FrameType type, WireWriter content) {
@@ -189,6 +184,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
                 reactor.breakDown(error);
             }
         });
+        heartbeat = new HeartbeatFrame(control);
         try {
             link = new FrameLink(reactor, stream.release(), this);
         } catch (IOException e) {
@@ -221,52 +217,32 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
         return localAddress;
     }
 
+    private long tick(long now) {
+        long gap = standstill.tick(now);
+        if (gap > timeoutNanos / 2) {
+            heardAt = heardAt + gap; // this process itself was stopped, so the coordinator's silence proves nothing
+        }
+        if (now - lastHeartbeat >= intervalNanos) {
+            lastHeartbeat = now;
+            sendShort(heartbeat.next());
+        }
+        if (!closing && now - heardAt >= timeoutNanos) {
+            endSilentConnection(now);
+        }
+        return intervalNanos;
+    }
+
     private void send(FrameType type, WireWriter content) {
         link.send(type, content);
     }
 
-    /** Sends a heartbeat. Allocates nothing if this rank has not moved: a full heap must not make the rank silent. */
-    private void sendHeartbeat() {
-        try {
-            if (!isSettled || !control.isAt(sent)) {
-                Position now = control.position();
-                isSettled = now.equals(sent);
-                sent = now;
-            }
-            sent.write(heartbeat.clear().position(FrameType.HEADER_BYTES));
-        } catch (OutOfMemoryError e) {
-            // The frame still contains the position of the previous heartbeat. It nevertheless proves that this rank
-            // lives.
-        }
-        heartbeat.clear();
-        if (!link.sendShort(heartbeat)) {
-            link.send(copy(heartbeat));
-        }
-    }
-
     /**
-     * Fails the communicator after an error of the JVM has interrupted this rank's control at any point. Begins with
-     * the steps that need no memory.
-     *
-     * @throws Error if this method must be called again
+     * Sends a short frame from a buffer that is used again. Allocates nothing unless earlier frames wait to be sent.
      */
-    private void brokenDown(Throwable error) {
-        if (closing) {
-            return;
+    private void sendShort(ByteBuffer frame) {
+        if (!link.sendShort(frame)) {
+            link.send(ByteBuffer.allocate(frame.remaining()).put(frame).flip());
         }
-        control.stopOperations();
-        ByteBuffer report = breakDownReport.of(error);
-        if (!link.sendShort(report)) {
-            link.send(copy(report));
-        }
-        String text = breakDownText + error;
-        control.brokenDown(text, error);
-        outOfBand.fail(() -> new JcclException(text, error));
-    }
-
-    /** Returns a copy of a frame. The copy can be queued while the original is reused. */
-    private static ByteBuffer copy(ByteBuffer frame) {
-        return ByteBuffer.allocate(frame.remaining()).put(frame).flip();
     }
 
     @Override
@@ -277,17 +253,17 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     @Override
     public void onFrame(FrameLink from, FrameType type, WireReader body) {
         switch (type) {
+            case ASK -> sendShort(heartbeat.next());
             case HEARTBEAT -> {
-                outOfBand.onSent(body.i64(), heardAt);
+                outOfBand.onHeartbeat(body.i64(), heardAt);
                 body.end();
             }
-            case ASK -> sendHeartbeat();
             case GATHERED -> gathered(body);
-            case GATHER_MISSING -> outOfBand.onMissing(body);
+            case GATHER_MISSING -> outOfBand.onGatherMissing(body);
             case MESSAGE -> outOfBand.onMessage(body);
             case QUERY -> control.query(body.i64(), body.i64(), body.flag());
             case FAILURE -> control.decide(Codecs.decodeFailure(body, outOfBand.size()));
-            case LEFT -> control.coordinatorLeft(LastEntered.read(body));
+            case LEFT -> control.left(LastEntered.read(body));
             case FIN_ACK -> finAcked.countDown();
             default -> throw new WireException("frame=" + type + ": a rank does not accept it");
         }
@@ -311,41 +287,59 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
         }
     }
 
-    @Override
-    public void onClosed(FrameLink from, String why) {
-        finAcked.countDown();
-        if (!closing) {
-            long millis = standstill.millis(clock.getAsLong());
-            if (millis > 0) {
-                cutOff = true;
-                int rank = outOfBand.rank();
-                control.decide(FailureReport.gone(
-                        FailureReport.Kind.PEER_FAILED, Set.of(rank), 0, Standstill.text(rank, millis)));
-            }
-            control.coordinatorLost(why);
-            outOfBand.fail(() -> new BootstrapException(
-                    "rank=" + outOfBand.rank() + ": rank 0 has closed its communicator, and with it this network"));
+    /**
+     * Fails the communicator after an error of the JVM has interrupted this rank's control at any point. Begins with
+     * the steps that need no memory.
+     *
+     * @throws Error if this method must be called again
+     */
+    private void brokenDown(Throwable error) {
+        if (closing) {
+            return;
         }
+        control.stopOperations();
+        sendShort(breakDownReport.of(error));
+        String text = breakDownText + error;
+        control.brokenDown(text, error);
+        outOfBand.fail(() -> new JcclException(text, error));
     }
 
-    private long tick(long now) {
-        long gap = standstill.tick(now);
-        if (gap > timeoutNanos / 2) {
-            heardAt = heardAt + gap; // this process itself was stopped, so the coordinator's silence proves nothing
+    @Override
+    public void onClosed(FrameLink from, String why) {
+        lost(why);
+    }
+
+    private void lost(String why) {
+        finAcked.countDown();
+        if (closing) {
+            return;
         }
-        if (now - lastHeartbeat >= intervalNanos) {
-            lastHeartbeat = now;
-            sendHeartbeat();
-        }
-        if (!closing && now - heardAt >= timeoutNanos) {
-            String why = "silent for " + TimeUnit.NANOSECONDS.toMillis(now - heardAt)
-                    + " ms, longer than the heartbeat time-out" + StalledConnections.hint();
-            link.close();
+        long millis = standstill.millis(clock.getAsLong());
+        if (millis > 0) {
+            // The connection is gone because this process stood still, so this rank has failed, not rank 0.
             cutOff = true;
-            onClosed(link, why);
-            heardAt = now;
+            control.decide(FailureReport.gone(
+                    FailureReport.Kind.PEER_FAILED,
+                    Set.of(outOfBand.rank()),
+                    0,
+                    Standstill.text(outOfBand.rank(), millis)));
         }
-        return intervalNanos;
+        control.coordinatorLost(why);
+        outOfBand.fail(() -> new BootstrapException(
+                "rank=" + outOfBand.rank() + ": rank 0 has closed its communicator, and with it this network"));
+    }
+
+    /**
+     * Closes the connection to a silent coordinator. Other ranks may still hear the coordinator, so this rank is cut
+     * off.
+     */
+    private void endSilentConnection(long now) {
+        String why = "silent for " + TimeUnit.NANOSECONDS.toMillis(now - heardAt)
+                + " ms, longer than the heartbeat time-out" + StalledConnections.hint();
+        cutOff = true;
+        link.close();
+        lost(why);
+        heardAt = now; // so that the next tick does not do this again
     }
 
     /** Sends a FIN, waits for the answer and closes. The answer takes at most two seconds if the coordinator lives. */

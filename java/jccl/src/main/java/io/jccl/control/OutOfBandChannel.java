@@ -228,7 +228,7 @@ public final class OutOfBandChannel implements OutOfBand {
      * Notes that the coordinator has sent an answer that other ranks pass on. A later call for the same answer asks the
      * coordinator for it, if these ranks take too long.
      */
-    synchronized void onSent(long ofNumber, long now) {
+    synchronized void onHeartbeat(long ofNumber, long now) {
         if (ofNumber != number || answered) {
             return;
         }
@@ -241,7 +241,7 @@ public final class OutOfBandChannel implements OutOfBand {
         }
     }
 
-    synchronized void onMissing(WireReader body) {
+    synchronized void onGatherMissing(WireReader body) {
         long ofNumber = body.i64();
         SortedSet<Integer> ranks = body.ranks(size);
         body.end();

@@ -141,7 +141,7 @@ public final class ControlFrameFuzz {
         if (in.flag()) {
             channel.onMessage(in.copy());
         } else {
-            channel.onMissing(in.copy());
+            channel.onGatherMissing(in.copy());
         }
     }
 
