@@ -181,7 +181,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
                 }
             }
             case MESSAGE -> message(rank, body);
-            case FIN -> coordinator.leaving(rank, Position.read(body), now);
+            case FIN -> coordinator.fin(rank, Position.read(body), now);
             case REPORT -> report(rank, body, now);
             case STATUS -> status(rank, body, now);
             case GIVE_UP -> LOG.debug("rank={} gave up when all had come", rank);
@@ -197,7 +197,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
      */
     private void at(int rank, Position position, long now) {
         try {
-            coordinator.at(rank, position, now);
+            coordinator.heartbeat(rank, position, now);
         } catch (Error e) {
             server.reactor().breakDown(e);
         }
@@ -336,9 +336,9 @@ public final class CoordinatorServer implements Closeable, Server.Service {
             return; // the usual case, which must be fast: this method runs for every part of every gather
         }
         SortedSet<Integer> gone = new TreeSet<>(gathers.awaited());
-        gone.retainAll(coordinator.departed().keySet());
+        gone.retainAll(coordinator.departed());
         if (!gone.isEmpty()) {
-            coordinator.needed(gone, "an exchange of the control plane");
+            coordinator.gatherAwaits(gone);
         }
     }
 
@@ -449,7 +449,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         }
 
         @Override
-        public void left(int rank) {
+        public void finAck(int rank) {
             FrameLink link = links.of(rank);
             if (link != null) {
                 link.send(FrameLink.encode(FrameType.FIN_ACK, new byte[0]));

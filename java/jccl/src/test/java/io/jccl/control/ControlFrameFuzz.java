@@ -159,8 +159,8 @@ public final class ControlFrameFuzz {
                 int rank = in.u8() % SIZE;
                 now += in.u8() * (SECOND / 100);
                 switch (what % 7) {
-                    case 0 -> coordinator.at(rank, position(in), now);
-                    case 1 -> coordinator.leaving(rank, position(in), now);
+                    case 0 -> coordinator.heartbeat(rank, position(in), now);
+                    case 1 -> coordinator.fin(rank, position(in), now);
                     case 2 -> coordinator.report(
                             rank, in.constant(ReportKind.class), in.i64(), in.i64(), in.text(Limits.MAX_TEXT), now);
                     case 3 -> {
@@ -205,7 +205,7 @@ public final class ControlFrameFuzz {
         public void ask(int rank) {}
 
         @Override
-        public void left(int rank) {}
+        public void finAck(int rank) {}
 
         @Override
         public void failure(FailureReport agreed) {

@@ -47,7 +47,7 @@ public class CoordinatorTest {
         }
 
         @Override
-        public void left(int rank) {
+        public void finAck(int rank) {
             left.add(rank);
         }
 
@@ -188,7 +188,7 @@ public class CoordinatorTest {
     @Test
     void aMismatchIsReportedWithoutARankThatStaysAway() {
         coordinator.report(1, ReportKind.MISMATCH, 3, "other data", 0);
-        for (long now = 0; now <= Coordinator.ENTER_NANOS; now += 10 * MS) {
+        for (long now = 0; now <= Inquiries.ENTER_NANOS; now += 10 * MS) {
             coordinator.tick(now);
             answer(at(0, 2), now);
             answer(entered(1, 3, 5, 10), now);
@@ -203,13 +203,13 @@ public class CoordinatorTest {
 
     @Test
     void ranksWithDifferentFingerprintsAtOneSequenceAreAsked() {
-        coordinator.at(0, position(3, 5), 0);
-        coordinator.at(1, position(2, 9), 0);
-        coordinator.at(2, position(3, 5), 0);
+        coordinator.heartbeat(0, position(3, 5), 0);
+        coordinator.heartbeat(1, position(2, 9), 0);
+        coordinator.heartbeat(2, position(3, 5), 0);
         assertThat(queries)
                 .as("no two ranks have different fingerprints at one sequence")
                 .isEmpty();
-        coordinator.at(1, position(3, 10), 0);
+        coordinator.heartbeat(1, position(3, 10), 0);
         assertThat(queries).hasSize(3).extracting(Query::sequence).containsOnly(3L);
         answer(entered(0, 3, 5, 1), MS);
         answer(entered(1, 3, 10, 2), MS);
@@ -219,28 +219,28 @@ public class CoordinatorTest {
 
     @Test
     void ranksWithDifferentDeviceFingerprintsAreAskedAboutTheDeviceOperation() {
-        coordinator.at(0, new Position(new LastEntered(3, 2), 5, 7), 0);
-        coordinator.at(1, new Position(new LastEntered(3, 2), 5, 8), 0);
+        coordinator.heartbeat(0, new Position(new LastEntered(3, 2), 5, 7), 0);
+        coordinator.heartbeat(1, new Position(new LastEntered(3, 2), 5, 8), 0);
         assertThat(queries).hasSize(3).extracting(Query::sequence).containsOnly(LastEntered.onDevice(2));
     }
 
     @Test
     void aRankThatLeavesIsReleasedOnceTheOthersHaveComeAsFar() {
-        coordinator.at(1, position(3, 5), 0);
-        coordinator.leaving(0, position(3, 5), 0);
+        coordinator.heartbeat(1, position(3, 5), 0);
+        coordinator.fin(0, position(3, 5), 0);
         assertThat(asked).containsExactly(2);
         assertThat(left).isEmpty();
-        coordinator.at(2, position(2, 4), MS);
+        coordinator.heartbeat(2, position(2, 4), MS);
         assertThat(left).isEmpty();
-        coordinator.leaving(2, position(3, 5), 2 * MS);
+        coordinator.fin(2, position(3, 5), 2 * MS);
         assertThat(left).containsExactly(0, 2);
-        assertThat(coordinator.departed()).containsKeys(0, 2);
+        assertThat(coordinator.departed()).containsExactly(0, 2);
         assertThat(failures).isEmpty();
     }
 
     @Test
     void aRankThatLeavesWaitsForABoundedTime() {
-        coordinator.leaving(0, position(3, 5), 0);
+        coordinator.fin(0, position(3, 5), 0);
         assertThat(coordinator.tick(MS)).isLessThanOrEqualTo(Coordinator.LEAVE_NANOS - MS);
         assertThat(left).isEmpty();
         coordinator.tick(Coordinator.LEAVE_NANOS);
@@ -249,8 +249,8 @@ public class CoordinatorTest {
 
     @Test
     void aRankThatLeavesReceivesTheMismatch() {
-        coordinator.leaving(0, position(3, 5), 0);
-        coordinator.leaving(1, position(3, 6), Coordinator.LEAVE_NANOS - MS);
+        coordinator.fin(0, position(3, 5), 0);
+        coordinator.fin(1, position(3, 6), Coordinator.LEAVE_NANOS - MS);
         coordinator.tick(Coordinator.LEAVE_NANOS);
         assertThat(left).as("the inquiry is not complete").isEmpty();
         answer(entered(0, 3, 5, 1), MS);
@@ -258,15 +258,15 @@ public class CoordinatorTest {
         answer(entered(2, 3, 5, 1), MS);
         assertThat(failures.get(0).text()).startsWith("rank 1 called count=2, ranks 0 and 2 count=1 in all_reduce");
         assertThat(left).containsExactly(0, 1);
-        coordinator.leaving(2, position(3, 5), 2 * MS);
+        coordinator.fin(2, position(3, 5), 2 * MS);
         assertThat(left).containsExactly(0, 1, 2);
     }
 
     @Test
     void aMismatchNamesARankThatHasLeft() {
-        coordinator.leaving(1, position(3, 6), 0);
+        coordinator.fin(1, position(3, 6), 0);
         coordinator.tick(Coordinator.LEAVE_NANOS);
-        coordinator.at(0, position(3, 5), Coordinator.LEAVE_NANOS);
+        coordinator.heartbeat(0, position(3, 5), Coordinator.LEAVE_NANOS);
         answer(entered(0, 3, 5, 1).with(trail(3, 3L, 4L, 5L)), Coordinator.LEAVE_NANOS);
         answer(entered(2, 3, 5, 1).with(trail(3, 3L, 4L, 5L)), Coordinator.LEAVE_NANOS);
         assertThat(failures.get(0).text())
@@ -378,7 +378,7 @@ public class CoordinatorTest {
         coordinator.tick(2 * MS);
         coordinator.lost(1, "closed", 3 * MS);
         assertThat(failures).isEmpty();
-        coordinator.tick(MS + Coordinator.GATHER_DEATHS_NANOS);
+        coordinator.tick(MS + LivingRanks.GATHER_DEATHS_NANOS);
         assertThat(failures.get(0).toException())
                 .isInstanceOfSatisfying(PeerFailedException.class, e -> assertThat(e.failedRanks())
                         .containsExactly(1, 2));
@@ -432,7 +432,7 @@ public class CoordinatorTest {
         }
         assertThat(failures).isEmpty();
         coordinator.tick(HEARTBEAT);
-        coordinator.tick(HEARTBEAT + Coordinator.GATHER_DEATHS_NANOS);
+        coordinator.tick(HEARTBEAT + LivingRanks.GATHER_DEATHS_NANOS);
         assertThat(failures.get(0).failedRanks()).containsExactly(2);
         assertThat(failures.get(0).text()).contains("silent for 5000 ms");
     }
@@ -448,7 +448,7 @@ public class CoordinatorTest {
             }
             coordinator.tick(now);
         }
-        coordinator.tick(HEARTBEAT + apart + Coordinator.GATHER_DEATHS_NANOS);
+        coordinator.tick(HEARTBEAT + apart + LivingRanks.GATHER_DEATHS_NANOS);
         assertThat(failures).hasSize(1);
         assertThat(failures.get(0).failedRanks()).containsExactly(1, 2);
     }
@@ -462,7 +462,7 @@ public class CoordinatorTest {
             coordinator.tick(now);
         }
         coordinator.lost(2, "closed", HEARTBEAT * 3 / 4);
-        coordinator.tick(HEARTBEAT * 3 / 4 + Coordinator.GATHER_DEATHS_NANOS);
+        coordinator.tick(HEARTBEAT * 3 / 4 + LivingRanks.GATHER_DEATHS_NANOS);
         assertThat(failures.get(0).failedRanks()).containsExactly(2);
     }
 
@@ -470,13 +470,19 @@ public class CoordinatorTest {
     void aPauseOfTheCoordinatorFailsNoRank() {
         coordinator.tick(MS);
         coordinator.tick(100 * HEARTBEAT);
-        coordinator.tick(100 * HEARTBEAT + Coordinator.GATHER_DEATHS_NANOS);
+        coordinator.tick(100 * HEARTBEAT + LivingRanks.GATHER_DEATHS_NANOS);
         assertThat(failures).isEmpty();
+    }
+
+    /** Lets a rank leave at once: its connection breaks after its FIN. */
+    private void leave(int rank, LastEntered lastEntered) {
+        coordinator.fin(rank, new Position(lastEntered, 0, 0), 0);
+        coordinator.lost(rank, "closed", 0);
     }
 
     @Test
     void aRankThatClosedFailsOnlyOperationsThatItDidNotEnter() {
-        coordinator.fin(2, new LastEntered(3, 1), 0);
+        leave(2, new LastEntered(3, 1));
         coordinator.lost(2, "closed", MS);
         coordinator.tick(100 * MS);
         coordinator.report(0, ReportKind.STALLED, 3, "", 0);
@@ -511,7 +517,7 @@ public class CoordinatorTest {
 
     @Test
     void aRankThatLeftAfterItsLastOperationOnTheDeviceIsNeededByTheNext() {
-        coordinator.fin(2, new LastEntered(9, 3), 0);
+        leave(2, new LastEntered(9, 3));
         coordinator.report(0, ReportKind.STALLED, LastEntered.onDevice(3), "", 0);
         answer(entered(0, 3, 5, 1), 0);
         answer(entered(1, 3, 5, 1), 0);
@@ -528,7 +534,7 @@ public class CoordinatorTest {
         coordinator.report(0, ReportKind.TIMEOUT, 4, "late", 0);
         answer(entered(0, 4, 5, 1), 0);
         answer(entered(1, 4, 5, 1), 0);
-        coordinator.fin(2, new LastEntered(3, 1), 0);
+        leave(2, new LastEntered(3, 1));
         assertThat(failures.get(0).kind()).isEqualTo(FailureReport.Kind.DEPARTED);
         assertThat(failures.get(0).failedRanks()).isEqualTo(new TreeSet<>(List.of(2)));
     }
