@@ -7,8 +7,9 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Decides which ranks live and what has failed. Works for the {@link CoordinatorServer}, without sockets and without a
- * clock: callers pass the time. Reports at most one agreed failure. For use by one thread.
+ * Decides which ranks live and what has failed. Works for {@link CompleteGroup}, without sockets and without a clock:
+ * callers pass the time. Reports at most one agreed failure. The methods are in the order of the table in
+ * {@code docs/agreement.md}. For use by one thread.
  */
 final class Coordinator {
 

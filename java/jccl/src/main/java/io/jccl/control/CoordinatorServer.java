@@ -4,7 +4,6 @@ import io.jccl.rendezvous.AwaitedRanks;
 import io.jccl.rendezvous.BootstrapOptions;
 import io.jccl.rendezvous.FrameStream;
 import io.jccl.rendezvous.RankRegistration;
-import io.jccl.wire.ErrorFrame;
 import io.jccl.wire.FrameLink;
 import io.jccl.wire.FrameType;
 import io.jccl.wire.Handshake;
@@ -18,11 +17,9 @@ import io.jccl.wire.WireWriter;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
 import java.util.SortedSet;
-import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -31,8 +28,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The server in rank 0's process to which every rank, including rank 0, keeps one connection for the life of the
- * communicator. Forwards messages, answers gathers ({@link OutOfBand}) and runs the {@link Coordinator}. Uses one
- * thread.
+ * communicator. Registers the ranks, then passes their frames to the {@link CompleteGroup}. The methods are in the order
+ * of the table in {@code docs/agreement.md}. Uses one thread.
  */
 public final class CoordinatorServer implements Closeable, Server.Service {
 
@@ -47,6 +44,9 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long FAILED_CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** The text before an error of the JVM that breaks this server down. */
+    static final String BREAK_DOWN = "the coordinator on rank 0 cannot go on after an error of its JVM: ";
+
     private final int size;
     private final Server server;
     private final LongSupplier clock;
@@ -54,27 +54,12 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     private final long heartbeatIntervalNanos;
     private final RankRegistration registration;
     private final Standstill standstill;
-    private final PendingGathers gathers;
-    private final GatherAnswers answers;
     private final CountDownLatch everybodyLeft = new CountDownLatch(1);
     // counted down when all ranks were sent the reason why there will be no group
     private final CountDownLatch allNotified = new CountDownLatch(1);
-    private final ByteBuffer ask = FrameLink.encode(FrameType.ASK, new byte[0]);
-    private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Long.BYTES)
-            .putInt(Long.BYTES)
-            .put((byte) FrameType.HEARTBEAT.ordinal());
-    private final ErrorFrame breakDownFailure = new ErrorFrame(
-            FrameType.FAILURE,
-            Codecs.abortedBeforeText(),
-            "the coordinator on rank 0 cannot go on after an error of its JVM: ",
-            Codecs.noRows());
-    private RankLinks links; // null until all ranks have registered
+    private volatile CompleteGroup group; // null until all ranks have registered; set by the server's thread
     private FrameLink rendezvous; // rank 0's connection to the rendezvous server, until all ranks have registered
-    private Coordinator coordinator;
-    private boolean brokenDown; // true after a breakdown, when the coordinator must not be called any more
-    private long lastHeartbeat;
     private boolean lingers; // true if the server will close at endNanos
-    private volatile boolean failed; // true if the ranks were sent an agreed failure
     private long endNanos;
 
     /** Starts a coordinator for a group of the given size. Listens on one address or, if it is null, on all. */
@@ -85,8 +70,6 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         this.clock = options.clock();
         this.standstill = new Standstill(options.heartbeatTimeout().toNanos(), clock.getAsLong());
         this.registration = new RankRegistration(options.version(), size);
-        this.gathers = new PendingGathers(size);
-        this.answers = new GatherAnswers(size);
         this.server = new Server(
                 new Handshake.Key(Handshake.Purpose.COORDINATOR, secret, options.generation()),
                 address,
@@ -101,13 +84,9 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     private AwaitedRanks.Waiting awaited(String communicator) {
-        if (failed) {
-            return AwaitedRanks.Waiting.NOTHING;
-        }
-        return coordinator == null
+        return group == null
                 ? registration.awaited("the coordinator waits for ranks to connect")
-                : new AwaitedRanks.Waiting(
-                        communicator, "an exchange of the control plane waits for ranks", size, gathers.awaited());
+                : group.awaited(communicator);
     }
 
     public int port() {
@@ -119,87 +98,57 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         return server.reactor().sentBytes();
     }
 
-    /**
-     * Fails the communicator on all ranks after an error of the JVM has interrupted the coordinator at any point. Needs
-     * no memory once all ranks have met.
-     */
-    private void breakDown(Throwable error) {
-        if (coordinator == null) {
-            registration.fail(
-                    RankRegistration.Cause.REFUSED,
-                    List.of(),
-                    "the coordinator on rank 0 cannot go on after an error of its JVM: " + error);
-            return;
-        }
-        brokenDown = true;
-        if (!failed) {
-            links.broadcastShort(breakDownFailure.of(error));
-            failed = true;
-        }
-    }
-
-    /** Handles a frame after a breakdown, when ranks can only leave. */
-    private void letLeave(FrameLink link, FrameType type, int rank) {
-        if (type == FrameType.FIN) {
-            links.remove(rank); // removed before the next calls, because these may throw and are not repeated
-            link.send(FrameLink.encode(FrameType.FIN_ACK, new byte[0]));
-            link.closeWhenSent();
-            endIfAllLeft();
-        }
-    }
-
     @Override
     public void onAlive(FrameLink link) {
-        int rank = coordinator == null ? -1 : registration.rankOf(link);
+        int rank = group == null ? -1 : registration.rankOf(link);
         if (rank >= 0) {
-            coordinator.heard(rank, clock.getAsLong());
+            group.onAlive(rank);
         }
     }
 
     @Override
     public void onFrame(FrameLink link, FrameType type, WireReader body) {
-        if (coordinator == null) {
-            register(link, type, body);
-            return;
-        }
-        int rank = registration.rankOf(link);
-        if (rank < 0) {
-            throw new WireException("frame=" + type + " remote=" + link.remote() + ": the group is complete");
-        }
-        if (brokenDown) {
-            letLeave(link, type, rank);
-            return;
-        }
-        long now = clock.getAsLong();
-        switch (type) {
-            case HEARTBEAT -> at(rank, Position.read(body, coordinator.position(rank)), now);
-            case GATHER -> gather(rank, body);
-            case GATHER_LATE -> gatherLate(link, rank, body);
-            case UNRELAYED -> {
-                if (answers.unrelayed(rank, body.i64())) {
-                    link.send(answers.frame());
-                }
+        if (group != null) {
+            int rank = registration.rankOf(link);
+            if (rank < 0) {
+                throw new WireException("frame=" + type + " remote=" + link.remote() + ": the group is complete");
             }
-            case MESSAGE -> message(rank, body);
-            case FIN -> coordinator.fin(rank, Position.read(body), now);
-            case REPORT -> report(rank, body, now);
-            case STATUS -> status(rank, body, now);
-            case GIVE_UP -> LOG.debug("rank={} gave up when all had come", rank);
-            default -> throw new WireException(
-                    "frame=" + type + " rank=" + rank + ": the coordinator does not accept it");
+            group.onFrame(rank, type, body);
+            return;
         }
-        server.reactor().tickSoon();
+        switch (type) {
+            case HELLO -> hello(link, body);
+            case GIVE_UP -> giveUp(link, body);
+            default -> throw new WireException("frame=" + type + ": the group is not complete yet");
+        }
     }
 
-    /**
-     * Notes a rank's position. Unlike the rest of a heartbeat's handling, this cannot be repeated, so an error breaks
-     * the server down.
-     */
-    private void at(int rank, Position position, long now) {
-        try {
-            coordinator.heartbeat(rank, position, now);
-        } catch (Error e) {
-            server.reactor().breakDown(e);
+    private void hello(FrameLink link, WireReader body) {
+        if (registration.join(link, RankRegistration.Hello.read(body))) {
+            leaveRendezvous();
+            server.releaseSpareDescriptor();
+            group = new CompleteGroup(registration.links(), options, server.reactor(), everybodyLeft::countDown);
+            group.welcome(registration);
+        }
+        countDownIfAllNotified();
+    }
+
+    private void giveUp(FrameLink link, WireReader body) {
+        String time = body.text(Limits.MAX_TEXT);
+        body.end();
+        registration.giveUp(link, time);
+    }
+
+    @Override
+    public void onClosed(FrameLink link, String why) {
+        int rank = registration.rankOf(link);
+        if (rank < 0) {
+            return;
+        }
+        if (group == null) {
+            registration.lose(link, why);
+        } else {
+            group.onClosed(rank, why, standstill.millis(clock.getAsLong()));
         }
     }
 
@@ -208,7 +157,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         server.reactor().execute(() -> {
             try {
                 rendezvous = new FrameLink(server.reactor(), toServer.release(), new FromRendezvous());
-                if (coordinator != null) {
+                if (group != null) {
                     leaveRendezvous();
                 }
             } catch (IOException e) {
@@ -234,7 +183,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
             }
             RankRegistration.Cause cause = body.constant(RankRegistration.Cause.class);
             SortedSet<Integer> ranks = body.ranks(size);
-            if (coordinator == null) {
+            if (group == null) {
                 registration.fail(cause, ranks, body.text(Limits.MAX_TEXT));
             }
         }
@@ -245,18 +194,13 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    @Override
-    public void onExhausted(String why) {
-        refuse("the coordinator, in the process of rank 0, cannot meet the ranks: " + why);
-    }
-
     /**
      * Tells the ranks that have registered, and those that register later, why there will be no group. Does nothing
      * once all ranks have registered.
      */
     public void refuse(String why) {
         execute(() -> {
-            if (coordinator == null) {
+            if (group == null) {
                 // If the process has no other file descriptor left, later ranks can be accepted with this one.
                 server.releaseSpareDescriptor();
                 registration.fail(RankRegistration.Cause.REFUSED, List.of(), why);
@@ -279,142 +223,18 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         return await(allNotified, millis);
     }
 
-    private void register(FrameLink link, FrameType type, WireReader body) {
-        if (type == FrameType.HELLO) {
-            if (registration.join(link, RankRegistration.Hello.read(body))) {
-                begin();
-            }
-            countDownIfAllNotified();
-        } else if (type == FrameType.GIVE_UP) {
-            String text = body.text(Limits.MAX_TEXT);
-            body.end();
-            registration.giveUp(link, text);
-        } else {
-            throw new WireException("frame=" + type + ": the group is not complete yet");
-        }
-    }
-
-    private void begin() {
-        leaveRendezvous();
-        server.releaseSpareDescriptor();
-        List<FrameLink> all = registration.links();
-        links = new RankLinks(all);
-        long now = clock.getAsLong();
-        lastHeartbeat = now;
-        coordinator = new Coordinator(
-                size,
-                options.queryTimeout().toNanos(),
-                options.heartbeatTimeout().toNanos(),
-                now,
-                new FrameOutput());
-        for (int rank = 0; rank < size; rank++) {
-            links.of(rank).allowLongFrames();
-            links.send(rank, FrameType.WELCOME, new WireWriter().blob(registration.blob(Relay.above(rank))));
-        }
-    }
-
-    private void gather(int rank, WireReader body) {
-        long number = body.i64();
-        byte[] part = body.blob(OutOfBand.MAX_PAYLOAD_BYTES);
-        body.end();
-        byte[][] parts = gathers.add(rank, number, part);
-        if (parts == null) {
-            checkNeeded();
-            return;
-        }
-        answers.answer(number, parts);
-        for (int one = 0; one < size; one++) {
-            if (answers.isDirectTo(one)) {
-                links.send(one, answers.frame());
-            }
-        }
-    }
-
-    /** Fails the communicator if a gather waits for a rank that has left: the gather would wait for ever. */
-    private void checkNeeded() {
-        if (coordinator.departed().isEmpty()) {
-            return; // the usual case, which must be fast: this method runs for every part of every gather
-        }
-        SortedSet<Integer> gone = new TreeSet<>(gathers.awaited());
-        gone.retainAll(coordinator.departed());
-        if (!gone.isEmpty()) {
-            coordinator.gatherAwaits(gone);
-        }
-    }
-
-    private void gatherLate(FrameLink link, int rank, WireReader body) {
-        long number = body.i64();
-        boolean last = body.flag();
-        body.end();
-        if (answers.asks(rank, number, last)) {
-            link.send(answers.frame());
-        } else if (last) {
-            link.send(FrameType.GATHER_MISSING, new WireWriter().i64(number).ranks(gathers.missing(number)));
-        }
-    }
-
-    private void message(int rank, WireReader body) {
-        int receiver = body.i32In("receiver", 0, size - 1);
-        int tag = body.i32();
-        byte[] content = body.blob(OutOfBand.MAX_PAYLOAD_BYTES);
-        body.end();
-        links.send(
-                receiver, FrameType.MESSAGE, new WireWriter().i32(rank).i32(tag).blob(content));
-    }
-
-    private void report(int rank, WireReader body, long now) {
-        ReportKind kind = body.constant(ReportKind.class);
-        long sequence = body.i64();
-        long waitedMillis = body.i64();
-        String text = body.text(Limits.MAX_TEXT);
-        body.end();
-        coordinator.report(rank, kind, sequence, waitedMillis, "rank " + rank + " reports: " + text, now);
-    }
-
-    private void status(int rank, WireReader body, long now) {
-        long inquiry = body.i64();
-        RankStatus status = Codecs.readStatus(body, size);
-        body.end();
-        if (status.rank() != rank) {
-            throw new WireException("rank=" + rank + " answered for rank=" + status.rank());
-        }
-        coordinator.status(rank, inquiry, status, now);
-    }
-
-    private void leave(int rank) {
-        links.remove(rank);
-        endIfAllLeft();
-    }
-
-    private void endIfAllLeft() {
-        if (links.isEmpty()) {
-            everybodyLeft.countDown();
-        }
-    }
-
     @Override
-    public void onClosed(FrameLink link, String why) {
-        int rank = registration.rankOf(link);
-        if (rank < 0) {
-            return;
+    public void onExhausted(String why) {
+        refuse("the coordinator, in the process of rank 0, cannot meet the ranks: " + why);
+    }
+
+    /** Tells all ranks of an error of the JVM. Needs no memory once all ranks have registered. */
+    private void breakDown(Throwable error) {
+        if (group == null) {
+            registration.fail(RankRegistration.Cause.REFUSED, List.of(), BREAK_DOWN + error);
+        } else {
+            group.breakDown(error);
         }
-        if (coordinator == null) {
-            registration.lose(link, why);
-            return;
-        }
-        leave(rank);
-        if (brokenDown) {
-            return;
-        }
-        long now = clock.getAsLong();
-        long millis = standstill.millis(now);
-        // If this process has just stood still, the rank closed the connection because rank 0 was silent. So rank 0 has
-        // failed, not the rank.
-        if (millis > 0) {
-            coordinator.report(0, ReportKind.GAVE_UP, 0, Standstill.text(0, millis), now);
-        }
-        coordinator.lost(rank, why, now);
-        server.reactor().tickSoon();
     }
 
     @Override
@@ -423,48 +243,16 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         if (lingers && now - endNanos >= 0) {
             server.close();
         }
-        if (coordinator == null) {
-            return heartbeatIntervalNanos;
-        }
-        if (now - lastHeartbeat >= heartbeatIntervalNanos) {
-            lastHeartbeat = now;
-            links.broadcastShort(heartbeat.clear().putLong(FrameType.HEADER_BYTES, answers.relayedNumber()));
-        }
-        return brokenDown ? heartbeatIntervalNanos : Math.min(coordinator.tick(now), heartbeatIntervalNanos);
+        return group == null ? heartbeatIntervalNanos : group.tick(now);
     }
 
-    private final class FrameOutput implements Coordinator.Output {
-
-        @Override
-        public void query(int rank, long inquiry, long sequence, boolean withNetwork) {
-            links.send(
-                    rank,
-                    FrameType.QUERY,
-                    new WireWriter().i64(inquiry).i64(sequence).flag(withNetwork));
-        }
-
-        @Override
-        public void ask(int rank) {
-            links.send(rank, ask);
-        }
-
-        @Override
-        public void finAck(int rank) {
-            FrameLink link = links.of(rank);
-            if (link != null) {
-                link.send(FrameLink.encode(FrameType.FIN_ACK, new byte[0]));
-                link.closeWhenSent();
-                leave(rank);
+    /** Reports to all ranks that rank 0 gives up. Called before this coordinator is closed. */
+    public void giveUp(String text) {
+        execute(() -> {
+            if (group != null) {
+                group.giveUp(text);
             }
-            checkNeeded();
-        }
-
-        @Override
-        public void failure(FailureReport agreed) {
-            LOG.debug("agreed failure: {}", agreed.describe());
-            links.broadcast(FrameLink.encode(FrameType.FAILURE, Codecs.encode(agreed)));
-            failed = true;
-        }
+        });
     }
 
     /**
@@ -474,6 +262,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
      */
     public void closeAfter(Duration timeout, LastEntered lastEntered) {
         boolean interrupted = false;
+        boolean failed = group != null && group.hasFailed();
         long nanos = failed ? Math.min(timeout.toNanos(), FAILED_CLOSE_NANOS) : timeout.toNanos();
         try {
             if (!everybodyLeft.await(nanos, TimeUnit.NANOSECONDS)) {
@@ -490,22 +279,31 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     private void sendLeft(LastEntered lastEntered) {
-        WireWriter left = new WireWriter();
-        lastEntered.write(left);
         execute(() -> {
-            if (links != null) {
-                links.broadcast(FrameLink.encode(FrameType.LEFT, left.toBytes()));
+            if (group != null) {
+                group.left(lastEntered);
             }
         });
     }
 
-    /** Reports to all ranks that rank 0 gives up. Called before this coordinator is closed. */
-    public void giveUp(String text) {
+    /**
+     * Closes the server: at once, or after five seconds if initialisation failed, so that late ranks receive the
+     * reason.
+     */
+    public void closeSoon() {
         execute(() -> {
-            if (coordinator != null && !brokenDown) {
-                coordinator.report(0, ReportKind.GAVE_UP, 0, text, clock.getAsLong());
+            if (registration.failed()) {
+                endNanos = clock.getAsLong() + LINGER_NANOS;
+                lingers = true;
+            } else {
+                server.close();
             }
         });
+    }
+
+    @Override
+    public void close() {
+        server.close();
     }
 
     /**
@@ -537,28 +335,8 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    @Override
-    public void close() {
-        server.close();
-    }
-
     /** Runs a task on this coordinator's thread. For tests of errors on that thread. */
     public void onThread(Runnable task) {
         server.reactor().execute(task);
-    }
-
-    /**
-     * Closes the server: at once, or after five seconds if initialisation failed, so that late ranks receive the
-     * reason.
-     */
-    public void closeSoon() {
-        execute(() -> {
-            if (registration.failed()) {
-                endNanos = clock.getAsLong() + LINGER_NANOS;
-                lingers = true;
-            } else {
-                server.close();
-            }
-        });
     }
 }

@@ -7,7 +7,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * The gathers in progress at the {@link CoordinatorServer}, with the parts that ranks have sent so far. For use by one
+ * The gathers in progress at the {@link CompleteGroup}, with the parts that ranks have sent so far. For use by one
  * thread.
  */
 final class PendingGathers {

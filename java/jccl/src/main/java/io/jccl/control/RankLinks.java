@@ -6,7 +6,7 @@ import io.jccl.wire.WireWriter;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** The connections of the {@link CoordinatorServer}, by rank. Used only by the server's thread. */
+/** The connections of the {@link CompleteGroup}, by rank. Used only by the server's thread. */
 final class RankLinks {
 
     private final FrameLink[] links; // null for a rank that is gone

@@ -146,7 +146,7 @@ public final class ControlFrameFuzz {
     }
 
     /**
-     * Passes frames of ranks to the coordinator, as {@link CoordinatorServer} reads them, and lets time pass in
+     * Passes frames of ranks to the coordinator, as {@link CompleteGroup} reads them, and lets time pass in
      * between.
      */
     private static void coordinator(WireReader in) {
