@@ -107,6 +107,9 @@ final class Coordinator {
 
     /** Notes that a rank asks to leave in good order. */
     void fin(int rank, Position position, long now) {
+        if (ranks.isDead(rank)) {
+            output.finAck(rank); // the rank was silent, but its close() waits for an answer
+        }
         if (ranks.isGone(rank)) {
             return;
         }

@@ -437,6 +437,23 @@ public class CoordinatorTest {
         assertThat(failures.get(0).text()).contains("silent for 5000 ms");
     }
 
+    @Test
+    void aRankThatCountsAsDeadMayLeaveAtOnce() {
+        coordinator.lost(2, "silent", 0);
+        coordinator.fin(2, position(3, 5), MS);
+        assertThat(left).containsExactly(2);
+        coordinator.tick(LivingRanks.GATHER_DEATHS_NANOS);
+        assertThat(failures.get(0).failedRanks()).containsExactly(2);
+    }
+
+    @Test
+    void aRankThatCountedAsDeadMayLeaveAfterTheFailure() {
+        coordinator.lost(2, "silent", 0);
+        coordinator.tick(LivingRanks.GATHER_DEATHS_NANOS);
+        coordinator.fin(2, position(3, 5), QUERY);
+        assertThat(left).containsExactly(2);
+    }
+
     /** Two ranks of a lost host have sent their last heartbeats at different times. */
     @Test
     void ranksThatFallSilentOneAfterTheOtherAreOneFailure() {

@@ -227,7 +227,7 @@ class ControlNetworkTest {
     }
 
     @Test
-    void aSilentRankIsFoundByTheHeartbeat() throws Exception {
+    void aSilentRankIsFoundByTheHeartbeatAndClosesAtOnceWhenItContinues() throws Exception {
         BootstrapOptions quick = options().withHeartbeat(Duration.ofMillis(100), Duration.ofSeconds(3));
         initialize(3, quick);
         CountDownLatch frozen = new CountDownLatch(1);
@@ -238,6 +238,12 @@ class ControlNetworkTest {
             assertThat(report.text()).contains("silent for");
         }
         frozen.countDown();
+        assertThat(failureOf(2).failedRanks()).containsExactly(2);
+        long start = System.nanoTime();
+        group.get(2).close();
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+                .as("without an answer, close() takes three seconds")
+                .isLessThan(Duration.ofSeconds(3));
     }
 
     private static void await(CountDownLatch latch) {
