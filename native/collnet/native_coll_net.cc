@@ -1,12 +1,11 @@
-// Natives of io.jccl.nativelib.NativeCollNet, and of NativeNetPlugin for devices of a network that reduces.
+// Natives of io.jccl.collnet.NativeCollNet.
 #include "collnet/coll_net_member.h"
-#include "io_jccl_nativelib_NativeCollNet.h"
-#include "io_jccl_nativelib_NativeNetPlugin.h"
+#include "io_jccl_collnet_NativeCollNet.h"
 #include "jni/host_call.h"
 #include "jni/jni_support.h"
 #include "jni/rows.h"
 
-#define JAVA(name) io_jccl_nativelib_NativeCollNet_##name
+#define JAVA(name) io_jccl_collnet_NativeCollNet_##name
 
 namespace {
 
@@ -33,7 +32,7 @@ bool copyAll(JNIEnv* env, jobjectArray array, std::vector<std::vector<uint8_t>>&
 
 }  // namespace
 
-JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_offer(JNIEnv* env, jclass, jlong handle,
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_collnet_NativeCollNet_offer(JNIEnv* env, jclass, jlong handle,
                                                                         jstring plugin) {
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::string name;
@@ -44,7 +43,7 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_offer(JNIEnv* 
   });
 }
 
-JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_common(JNIEnv* env, jclass, jlong handle,
+JNIEXPORT jlongArray JNICALL Java_io_jccl_collnet_NativeCollNet_common(JNIEnv* env, jclass, jlong handle,
                                                                          jobjectArray offers) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
     std::vector<std::vector<uint8_t>> all;
@@ -61,7 +60,7 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_common(JNIEnv*
   });
 }
 
-JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_listen(JNIEnv* env, jclass, jlong handle,
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_collnet_NativeCollNet_listen(JNIEnv* env, jclass, jlong handle,
                                                                          jint group) {
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::vector<uint8_t> made;
@@ -71,7 +70,7 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCollNet_listen(JNIEnv*
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_connect(JNIEnv* env, jclass, jlong handle, jint group,
+JNIEXPORT jint JNICALL Java_io_jccl_collnet_NativeCollNet_connect(JNIEnv* env, jclass, jlong handle, jint group,
                                                                     jobjectArray handles, jint member,
                                                                     jlong timeoutNanos) {
   return guardedCode([&]() -> jint {
@@ -82,7 +81,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_connect(JNIEnv* env,
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_use(JNIEnv* env, jclass, jlong handle, jintArray leaders,
+JNIEXPORT jint JNICALL Java_io_jccl_collnet_NativeCollNet_use(JNIEnv* env, jclass, jlong handle, jintArray leaders,
                                                                 jint groups, jobjectArray offers) {
   return guardedCode([&]() -> jint {
     std::vector<int32_t> ranks;
@@ -99,7 +98,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCollNet_use(JNIEnv* env, jcl
   });
 }
 
-JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_stage(JNIEnv* env, jclass, jlong handle, jint groups,
+JNIEXPORT jlongArray JNICALL Java_io_jccl_collnet_NativeCollNet_stage(JNIEnv* env, jclass, jlong handle, jint groups,
                                                                         jobjectArray offers, jint ranksOfHost) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
     std::vector<std::vector<uint8_t>> all;
@@ -114,14 +113,14 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCollNet_stage(JNIEnv* 
   });
 }
 
-JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCollNet_drop(JNIEnv*, jclass, jlong handle) {
+JNIEXPORT void JNICALL Java_io_jccl_collnet_NativeCollNet_drop(JNIEnv*, jclass, jlong handle) {
   guarded(0, [&] {
     collNetOf(HostCall(handle)).drop();
     return 0;
   });
 }
 
-JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeNetPlugin_probeReducing(JNIEnv* env, jclass, jstring plugin,
+JNIEXPORT jstring JNICALL Java_io_jccl_collnet_NativeCollNet_devices(JNIEnv* env, jclass, jstring plugin,
                                                                                jlong limitNanos) {
   return guarded<jstring>(nullptr, [&]() -> jstring {
     std::string name;

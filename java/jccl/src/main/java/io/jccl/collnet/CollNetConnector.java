@@ -34,7 +34,7 @@ abstract class CollNetConnector {
     private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(20);
 
     private final InitContext context;
-    private final NativeEngine engine;
+    private final NativeCollNet network;
     private final Plan plan;
 
     private final String name;
@@ -44,9 +44,9 @@ abstract class CollNetConnector {
      * @param name for logs
      * @param maxGroups the most groups that can be used
      */
-    private CollNetConnector(InitContext context, NativeEngine engine, Plan plan, String name, int maxGroups) {
+    private CollNetConnector(InitContext context, NativeCollNet network, Plan plan, String name, int maxGroups) {
         this.context = context;
-        this.engine = engine;
+        this.network = network;
         this.plan = plan;
         this.name = name;
         this.maxGroups = maxGroups;
@@ -68,7 +68,8 @@ abstract class CollNetConnector {
 
     /** Returns a connector for operations on host memory. The ranks of a host lead groups in turn. */
     static CollNetConnector forHosts(InitContext context, NativeEngine engine, Plan plan) {
-        return new CollNetConnector(context, engine, plan, "collnet", plan.channels()) {
+        NativeCollNet network = new NativeCollNet(engine);
+        return new CollNetConnector(context, network, plan, "collnet", plan.channels()) {
             @Override
             int leader(int group, int host) {
                 List<Integer> ranks = plan.hosts().get(host).ranks();
@@ -80,14 +81,14 @@ abstract class CollNetConnector {
                 int hosts = plan.hosts().size();
                 int[] leaders = new int[groups * hosts];
                 Arrays.setAll(leaders, at -> leader(at / hosts, at % hosts));
-                return engine.useCollNet(leaders, groups, offers)
+                return network.use(leaders, groups, offers)
                         ? Optional.empty()
                         : Optional.of(NativeEngine.callError());
             }
 
             @Override
             void drop() {
-                engine.dropCollNet();
+                network.drop();
             }
         };
     }
@@ -101,7 +102,8 @@ abstract class CollNetConnector {
      */
     static CollNetConnector forDevices(
             InitContext context, NativeEngine staging, DeviceEngine device, Plan plan, int channels) {
-        return new CollNetConnector(context, staging, plan, "collnet of GPUs", channels) {
+        NativeCollNet network = new NativeCollNet(staging);
+        return new CollNetConnector(context, network, plan, "collnet of GPUs", channels) {
             @Override
             int leader(int group, int host) {
                 return plan.chain(group, host).get(0);
@@ -110,13 +112,16 @@ abstract class CollNetConnector {
             @Override
             Optional<String> use(int groups, List<byte[]> offers) {
                 int ranksOfHost = isEven(plan) ? plan.hosts().get(0).ranks().size() : 0;
-                return device.connectCollNet(staging, groups, offers, ranksOfHost);
+                Optional<long[]> rows = network.stage(groups, offers, ranksOfHost);
+                return rows.isEmpty()
+                        ? Optional.of(NativeEngine.callError())
+                        : NativeDeviceCollNet.connect(device, rows.get(), staging.shareMemory());
             }
 
             @Override
             void drop() {
-                device.dropCollNet();
-                staging.dropCollNet();
+                NativeDeviceCollNet.drop(device);
+                network.drop();
             }
         };
     }
@@ -168,8 +173,8 @@ abstract class CollNetConnector {
 
     private CollNetTraits connectOrThrow() throws NotUsed {
         List<byte[]> offers = exchange(this::offer);
-        NativeEngine.CollNetCommon common =
-                engine.commonCollNet(offers).orElseThrow(() -> new NotUsed(NativeEngine.callError()));
+        CollNetTraits common =
+                network.common(offers).orElseThrow(() -> new NotUsed(NativeEngine.callError()));
         int groups = Math.min(common.groups(), maxGroups);
         for (int group = 0; group < groups; group++) {
             connect(group);
@@ -186,7 +191,7 @@ abstract class CollNetConnector {
             return new Made(new byte[0], NetworkSettings.NET_PLUGIN.name() + "=none");
         }
         for (String name : names) {
-            Optional<byte[]> offer = engine.offerCollNet(name);
+            Optional<byte[]> offer = network.offer(name);
             if (offer.isPresent()) {
                 return new Made(offer.get(), "");
             }
@@ -199,11 +204,11 @@ abstract class CollNetConnector {
         List<Integer> leaders = leaders(group);
         int member = leaders.indexOf(context.rank());
         List<byte[]> handles = exchange(() ->
-                member < 0 ? Made.NOTHING : made(engine.listenCollNet(group).orElse(null)));
+                member < 0 ? Made.NOTHING : made(network.listen(group).orElse(null)));
         List<byte[]> ofMembers = leaders.stream().map(handles::get).toList();
         long nanos = Math.min(CONNECT_NANOS, context.left().toNanos() / 2);
         exchange(
-                () -> member < 0 || engine.connectCollNet(group, ofMembers, member, nanos) ? Made.NOTHING : made(null));
+                () -> member < 0 || network.connect(group, ofMembers, member, nanos) ? Made.NOTHING : made(null));
     }
 
     private Made made(byte[] bytes) {

@@ -5,7 +5,6 @@ import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
 import io.jccl.nativelib.NativeLoadException;
-import io.jccl.nativelib.NativeNetPlugin;
 import io.jccl.topology.ReducingDevice;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -45,7 +44,7 @@ final class CollNetDevices {
     private static @Nullable List<ReducingDevice> ask(String plugin, Duration limit) {
         List<ReducingDevice> devices = new ArrayList<>();
         try {
-            List<String> texts = NativeNetPlugin.reducing(plugin, limit);
+            List<String> texts = NativeCollNet.devices(plugin, limit);
             for (int at = 0; at + 1 < texts.size(); at += 2) {
                 devices.add(new ReducingDevice(texts.get(at), texts.get(at + 1)));
             }

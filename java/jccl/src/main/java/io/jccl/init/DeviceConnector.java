@@ -15,17 +15,16 @@ import io.jccl.init.EngineConnector.Connections;
 import io.jccl.nativelib.DeviceConfig;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeEngine;
-import io.jccl.nativelib.Rows;
 import io.jccl.parts.ChoiceTuner;
 import io.jccl.parts.ConnectingDevice;
 import io.jccl.parts.Extension;
 import io.jccl.parts.InitContext;
+import io.jccl.parts.SendForwarding;
 import io.jccl.planning.CommunicatorPlan;
 import io.jccl.planning.DeviceFacts;
 import io.jccl.planning.Plan;
 import io.jccl.planning.Planner;
 import io.jccl.planning.PlanningOptions;
-import io.jccl.transport.PeerIdentity;
 import io.jccl.tuning.AddedGpuAlgorithm;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
@@ -61,10 +60,10 @@ final class DeviceConnector {
     private final EngineConnector engines;
     private final Extension extension;
     private final ChoiceTuner tuner;
+    private final SendForwarding forwarding;
     private final int rank;
     private Optional<NativeEngine> staging = Optional.empty();
     private List<DirectSlots.Use> slots = List.of();
-    private Forwarding forwarding = Forwarding.NONE;
     private boolean stagedInsideAHost; // true if any two ranks of one host are staged; the same on all ranks
 
     /**
@@ -94,6 +93,7 @@ final class DeviceConnector {
         this.engines = engines;
         this.extension = extension;
         this.tuner = tuner;
+        this.forwarding = Parts.forwarding(context);
         this.rank = context.rank();
     }
 
@@ -181,7 +181,8 @@ final class DeviceConnector {
                 plan,
                 channels,
                 host -> giveSlots(engine, host),
-                (host, identities) -> sendThroughForwarders(engine, host, identities, reach)));
+                (host, identities) -> forwarding.take(
+                        engine, host, forwarder -> identities.get(forwarder).connectInfo(), reach::obstacle)));
         stagedInsideAHost = IntStream.range(0, missing.length).anyMatch(one -> IntStream.range(0, missing.length)
                 .anyMatch(other -> missing[one][other] && peers.sameHost(one, other)));
         Map<String, List<Integer>> staged = new LinkedHashMap<>();
@@ -206,22 +207,19 @@ final class DeviceConnector {
         List<DirectSlots.Use> others =
                 DirectSlots.others(plan, rank, direct, this::byAdapter, planned, engine::stagedChannels, max);
         slots = new ArrayList<>();
-        List<Forwarding.Connection> forwarded = new ArrayList<>();
+        List<SendForwarding.Send> forwarded = new ArrayList<>();
         for (List<DirectSlots.Use> uses : List.of(planned, others)) {
             for (DirectSlots.Use use : uses) {
                 Integer forwarder = direct.forwarders().get(use.device());
                 if (!use.sends() || forwarder == null) {
                     slots.add(use);
                 } else if (!peers.sameHost(use.peer(), rank)) {
-                    forwarded.add(new Forwarding.Connection(
-                            forwarder, rank, use.peer(), use.channel(), use.device(), uses == planned));
+                    forwarded.add(new SendForwarding.Send(
+                            forwarder, use.peer(), use.channel(), use.device(), uses == planned));
                 }
             }
         }
-        if (plan.hosts().size() > 1) {
-            forwarding = Forwarding.agree(context, peers, forwarded);
-        }
-        engine.setForwarded(forwarding.count(rank));
+        engine.setForwarded(plan.hosts().size() > 1 ? forwarding.agree(forwarded, peers::sameHost) : 0);
     }
 
     /** Makes slots in memory of this rank's GPU, for its own connections and for those that it forwards. */
@@ -237,31 +235,7 @@ final class DeviceConnector {
                                     engine.lastError(),
                                     NetworkSettings.NET_GDR_BUFFSIZE.name()));
         }
-        if (forwarding.count(rank) > 0) {
-            engine.forwardedSlots().ifPresent(memory -> host.forwardFor(memory, forwarding.rows(rank)));
-        }
-    }
-
-    /**
-     * Lets this rank's sends use its forwarders' GPUs. If a forwarder is not reached, its connections use host memory.
-     */
-    private void sendThroughForwarders(
-            DeviceEngine engine, NativeEngine host, List<PeerIdentity> identities, DeviceHandleExchange.Reach reach) {
-        for (int forwarder : forwarding.forwardersOf(rank)) {
-            int[] requests = forwarding.requests(rank, forwarder);
-            long address = engine.forwardedSlotsOf(forwarder);
-            if (reach.all()[rank][forwarder] || address == 0) {
-                LOG.warn(
-                        "rank={}: does not send through the GPU of rank={} (PXN), connections={}: {}",
-                        rank,
-                        forwarder,
-                        requests.length / Rows.REQUEST_LENGTH,
-                        reach.obstacles().getOrDefault(forwarder, "this rank does not reach its memory"));
-            } else {
-                byte[] info = identities.get(forwarder).connectInfo();
-                host.sendThrough(forwarder, info, forwarding.count(forwarder), address, requests);
-            }
-        }
+        forwarding.offer(engine, host);
     }
 
     private boolean byAdapter(int peer) {

@@ -53,10 +53,18 @@ final class DeviceHandleExchange {
     /**
      * Tells which ranks do not reach the GPU memory of which peers.
      *
+     * @param rank this rank
      * @param obstacles why this rank does not reach a peer, by peer
      * @param all {@code all[rank][peer]} is true if the rank does not reach the peer; the same on all ranks
      */
-    record Reach(Map<Integer, String> obstacles, boolean[][] all) {
+    record Reach(int rank, Map<Integer, String> obstacles, boolean[][] all) {
+
+        /** Returns the reason why this rank does not reach a peer; empty if it does. */
+        Optional<String> obstacle(int peer) {
+            return all[rank][peer]
+                    ? Optional.of(obstacles.getOrDefault(peer, "this rank does not reach its memory"))
+                    : Optional.empty();
+        }
 
         boolean isWhole() {
             for (boolean[] row : all) {
@@ -96,7 +104,7 @@ final class DeviceHandleExchange {
         if (hasOtherProcessesOnHost()) {
             LOG.info("rank={}: its device memory for other processes: {}", rank, engine.handleExchange());
         }
-        return attempt.reach();
+        return attempt.reach(rank);
     }
 
     private record Attempt(Map<Integer, String> obstacles, Optional<String> ownRefusal, List<List<Outcome>> all) {
@@ -105,14 +113,14 @@ final class DeviceHandleExchange {
             return all.stream().anyMatch(row -> row.contains(Outcome.REFUSED));
         }
 
-        Reach reach() {
+        Reach reach(int rank) {
             boolean[][] missing = new boolean[all.size()][all.size()];
             for (int from = 0; from < all.size(); from++) {
                 for (int to = 0; to < all.size(); to++) {
                     missing[from][to] = all.get(from).get(to) != Outcome.REACHED;
                 }
             }
-            return new Reach(obstacles, missing);
+            return new Reach(rank, obstacles, missing);
         }
     }
 

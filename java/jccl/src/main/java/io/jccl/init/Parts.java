@@ -6,6 +6,7 @@ import io.jccl.parts.Extension;
 import io.jccl.parts.InitContext;
 import io.jccl.parts.OperationProfiler;
 import io.jccl.parts.Part;
+import io.jccl.parts.SendForwarding;
 import io.jccl.planning.AddedAlgorithms;
 import io.jccl.topology.NetPlugin;
 import io.jccl.topology.TopologySource;
@@ -25,6 +26,7 @@ public final class Parts {
         parts.add(new io.jccl.profiler.ProfilerPart());
         parts.add(new io.jccl.collnet.CollNetPart());
         parts.add(new io.jccl.nvls.NvlsPart());
+        parts.add(new io.jccl.pxn.PxnPart());
         return List.copyOf(parts);
     }
 
@@ -46,6 +48,14 @@ public final class Parts {
     static Extension extension(InitContext context) {
         return new Extensions(
                 ALL.stream().flatMap(part -> part.extension(context).stream()).toList());
+    }
+
+    /** See {@link Part#forwarding}. */
+    static SendForwarding forwarding(InitContext context) {
+        return ALL.stream()
+                .flatMap(part -> part.forwarding(context).stream())
+                .findFirst()
+                .orElse(SendForwarding.NONE);
     }
 
     /** See {@link Part#tuner}. */

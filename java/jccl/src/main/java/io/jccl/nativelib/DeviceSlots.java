@@ -7,15 +7,28 @@ package io.jccl.nativelib;
 public final class DeviceSlots {
 
     private final long handle;
-    final long address;
-    final long bytes;
-    final int dmabuf; // a descriptor that this object owns; -1 if there is none
+    private final long address;
+    private final long bytes;
+    private final int dmabuf;
 
     DeviceSlots(long[] row) {
         this.handle = row[Rows.SLOTS_HANDLE];
         this.address = row[Rows.SLOTS_ADDRESS];
         this.bytes = row[Rows.SLOTS_BYTES];
         this.dmabuf = (int) row[Rows.SLOTS_DMABUF];
+    }
+
+    public long address() {
+        return address;
+    }
+
+    public long bytes() {
+        return bytes;
+    }
+
+    /** Returns a descriptor of the memory, which this object owns; -1 if there is none. */
+    public int dmabuf() {
+        return dmabuf;
     }
 
     /** Gives up this owner's share of the memory. Call this method once. */

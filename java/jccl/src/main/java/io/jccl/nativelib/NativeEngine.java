@@ -19,8 +19,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Engine of a communicator for memory of the host.
  *
- * <p><b>Order.</b> {@link #create}, {@link #useDeviceSlots} and {@link #forwardFor}, {@link #connectInfo},
- * {@link #sendThrough}, {@link #connect} for every peer, rings, trees, {@link #setPaths} and {@link #setHosts},
+ * <p><b>Order.</b> {@link #create}, {@link #useDeviceSlots}, {@link #connectInfo}, {@link #connect} for every peer, rings, trees, {@link #setPaths} and {@link #setHosts},
  * {@link #prepare}, then operations.
  *
  * <p><b>Threads.</b> One thread at a time calls these methods. Any thread may ask for the history, the waits, the
@@ -154,61 +153,9 @@ public final class NativeEngine extends Engine {
         require("hosts", setHosts(handle, hostOf));
     }
 
-    /**
-     * Properties that the networks that reduce have in common on all ranks.
-     *
-     * @param groups count of channels that can use them at once
-     * @param gathers true if they also gather and scatter
-     * @param gigabytes gigabytes that a host sends in a second; 0 if unknown
-     * @param latencyMicros latency of an operation; 0 if unknown
-     */
-    public record CollNetCommon(int groups, boolean gathers, double gigabytes, double latencyMicros) {}
-
-    /**
-     * Returns this rank's offer of a network that reduces; empty if it has none, and {@link #callError} has the reason.
-     */
-    public Optional<byte[]> offerCollNet(String plugin) {
-        return Optional.ofNullable(NativeCollNet.offer(handle, plugin));
-    }
-
-    /**
-     * Returns what the offers of all ranks share; empty if the offers differ too much, and {@link #callError} has the
-     * difference.
-     */
-    public Optional<CollNetCommon> commonCollNet(List<byte[]> offers) {
-        long[] values = NativeCollNet.common(handle, offers.toArray(byte[][]::new));
-        return values == null
-                ? Optional.empty()
-                : Optional.of(new CollNetCommon(
-                        (int) values[NativeCollNet.COMMON_GROUPS],
-                        values[NativeCollNet.COMMON_GATHERS] != 0,
-                        values[NativeCollNet.COMMON_MEGABITS] / 8e3,
-                        values[NativeCollNet.COMMON_LATENCY_NANOS] / 1e3));
-    }
-
-    /** Returns the handle by which others connect to this rank in a group; empty on failure. */
-    public Optional<byte[]> listenCollNet(int group) {
-        return Optional.ofNullable(NativeCollNet.listen(handle, group));
-    }
-
-    /** Makes a group together with its other members; returns true on success. */
-    public boolean connectCollNet(int group, List<byte[]> handles, int member, long timeoutNanos) {
-        return NativeCollNet.connect(handle, group, handles.toArray(byte[][]::new), member, timeoutNanos) == Code.OK;
-    }
-
-    /** Uses the network that reduces from now on; returns true on success. See {@link NativeCollNet#use}. */
-    public boolean useCollNet(int[] leaders, int groups, List<byte[]> offers) {
-        return NativeCollNet.use(handle, leaders, groups, offers.toArray(byte[][]::new)) == Code.OK;
-    }
-
-    /** Returns what {@link NativeCollNet#stage} returns; empty on failure. */
-    Optional<long[]> stageCollNet(int groups, List<byte[]> offers, int ranksOfHost) {
-        return Optional.ofNullable(NativeCollNet.stage(handle, groups, offers.toArray(byte[][]::new), ranksOfHost));
-    }
-
-    /** Stops using the network that reduces, and closes it. */
-    public void dropCollNet() {
-        NativeCollNet.drop(handle);
+    /** Returns the native communicator, for natives of parts that add something to it before it is freed. */
+    public long address() {
+        return handle;
     }
 
     /** Returns the reason of the calling thread's last failure in a call other than an operation. */
@@ -230,39 +177,15 @@ public final class NativeEngine extends Engine {
      * @param rows of {@link Rows#slotUse}, after each other
      */
     public void useDeviceSlots(DeviceSlots memory, int[] rows) {
-        slots.add(memory);
-        if (useDeviceSlots(handle, memory.address, memory.bytes, memory.dmabuf, rows) != Code.OK) {
+        keep(memory);
+        if (useDeviceSlots(handle, memory.address(), memory.bytes(), memory.dmabuf(), rows) != Code.OK) {
             throw new JcclException("connections cannot have slots in memory of the GPU: " + callError());
         }
     }
 
-    /**
-     * Forwards sends of other ranks of this host (PXN), from memory of this rank's GPU. If the adapters do not reach
-     * this memory, a warning is logged and nothing is forwarded. This engine releases the memory, also if the call
-     * fails.
-     *
-     * @param memory the slots of the connections, in the order of the rows
-     * @param rows of {@link Rows#forwarded}, after each other
-     */
-    public void forwardFor(DeviceSlots memory, int[] rows) {
+    /** Keeps memory of a GPU, which this engine's adapters use, until the engine is freed. */
+    public void keep(DeviceSlots memory) {
         slots.add(memory);
-        if (forwardFor(handle, memory.address, memory.bytes, memory.dmabuf, rows) != Code.OK) {
-            throw new JcclException("nothing can be forwarded for other ranks: " + callError());
-        }
-    }
-
-    /**
-     * Sends through the GPU of a rank that forwards, or logs the reason why that is impossible.
-     *
-     * @param info the forwarding rank's {@link #connectInfo}
-     * @param connections count of the connections that all ranks together ask the forwarding rank for
-     * @param address slots of these connections, as this rank's GPU reaches them
-     * @param rows of {@link Rows#request}, after each other
-     */
-    public void sendThrough(int forwarder, byte[] info, int connections, long address, int[] rows) {
-        if (sendThrough(handle, forwarder, info, connections, address, rows) != Code.OK) {
-            throw new JcclException("forwarder=" + forwarder + ": what it is asked for makes no sense: " + callError());
-        }
     }
 
     /**
@@ -550,11 +473,6 @@ public final class NativeEngine extends Engine {
     private static native int prepare(long handle);
 
     private static native int useDeviceSlots(long handle, long address, long bytes, int dmabuf, int[] rows);
-
-    private static native int forwardFor(long handle, long address, long bytes, int dmabuf, int[] rows);
-
-    private static native int sendThrough(
-            long handle, int forwarder, byte[] info, int connections, long slots, int[] rows);
 
     private static native int senders(long handle);
 

@@ -52,34 +52,11 @@ public final class NativeNetPlugin {
      * @param limit time after which the call no longer waits for the plug-in
      * @throws NativeLoadException if JCCL's own library cannot be loaded
      */
-    @SuppressWarnings("try") // the use has its effect while it is open
     public static Answer ask(String plugin, Duration limit) {
-        NativeLoader.load(); // not in a static initializer, whose failure would be an error of the JVM
         String[] texts = {""};
-        try (LogThread.Use logs = LogThread.use()) {
-            long[] numbers = probe(plugin, limit.toNanos(), texts);
-            return new Answer(numbers, List.of(texts[0].split("\n", -1)));
-        }
+        long[] numbers = PluginHandle.call(() -> probe(plugin, limit.toNanos(), texts));
+        return new Answer(numbers, List.of(texts[0].split("\n", -1)));
     }
-
-    /**
-     * Returns the devices of a CollNet plug-in, whose network reduces: the name and the sysfs path of each. Returns
-     * none if there is no such plug-in, or it cannot be used.
-     *
-     * @param plugin as in {@link #ask}
-     * @param limit time after which the call no longer waits for the plug-in
-     * @throws NativeLoadException if JCCL's own library cannot be loaded
-     */
-    @SuppressWarnings("try") // the use has its effect while it is open
-    public static List<String> reducing(String plugin, Duration limit) {
-        NativeLoader.load();
-        try (LogThread.Use logs = LogThread.use()) {
-            String lines = probeReducing(plugin, limit.toNanos());
-            return lines == null || lines.isEmpty() ? List.of() : List.of(lines.split("\n", -1));
-        }
-    }
-
-    private static native String probeReducing(String plugin, long limitNanos);
 
     private static native long[] probe(String plugin, long limitNanos, String[] texts);
 }

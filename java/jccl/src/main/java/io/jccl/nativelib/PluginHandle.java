@@ -4,6 +4,7 @@ import io.jccl.JcclException;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** An open plug-in of native code, whose log records reach SLF4J while it is open. */
 public final class PluginHandle {
@@ -33,6 +34,19 @@ public final class PluginHandle {
             throw new JcclException(reason);
         }
         return new PluginHandle(handle, logs);
+    }
+
+    /**
+     * Calls native code whose log records reach SLF4J during the call.
+     *
+     * @throws NativeLoadException if JCCL's own library cannot be loaded
+     */
+    @SuppressWarnings("try") // the use has its effect while it is open
+    public static <T extends @Nullable Object> T call(Supplier<T> call) {
+        NativeLoader.load(); // not in a static initializer, whose failure would be an error of the JVM
+        try (LogThread.Use logs = LogThread.use()) {
+            return call.get();
+        }
     }
 
     /** Returns the native handle. */

@@ -236,42 +236,6 @@ public final class Rows {
     @Native
     static final int SLOT_USE_LENGTH = 4;
 
-    // A connection that a rank forwards for another rank of its host (PXN).
-
-    /** Sending rank. */
-    @Native
-    static final int FORWARDED_FROM = 0;
-    /** Receiving rank. */
-    @Native
-    static final int FORWARDED_TO = 1;
-    /** Channel of the connection. */
-    @Native
-    static final int FORWARDED_CHANNEL = 2;
-    /** Number of the network device. */
-    @Native
-    static final int FORWARDED_DEVICE = 3;
-    /** 1 if a ring or a tree needs the connection, so that it is made ahead of its use. */
-    @Native
-    static final int FORWARDED_AHEAD = 4;
-    /** Length of the row. */
-    @Native
-    static final int FORWARDED_LENGTH = 5;
-
-    // A connection that another rank is asked to forward.
-
-    /** Receiving rank. */
-    @Native
-    static final int REQUEST_PEER = 0;
-    /** Channel of the connection. */
-    @Native
-    static final int REQUEST_CHANNEL = 1;
-    /** Place of the connection among those that the other rank forwards. */
-    @Native
-    static final int REQUEST_PLACE = 2;
-    /** Length of the row. */
-    @Native
-    public static final int REQUEST_LENGTH = 3;
-
     // Addresses of the memory of a connection that kernels of a GPU use; an address is 0 if there is no such memory.
 
     @Native
@@ -350,26 +314,6 @@ public final class Rows {
         row[SLOT_USE_CHANNEL] = channel;
         row[SLOT_USE_SENDS] = sends ? 1 : 0;
         row[SLOT_USE_DEVICE] = device;
-        return row;
-    }
-
-    /** Makes a row for {@link NativeEngine#forwardFor}. */
-    public static int[] forwarded(int from, int to, int channel, int device, boolean ahead) {
-        int[] row = new int[FORWARDED_LENGTH];
-        row[FORWARDED_FROM] = from;
-        row[FORWARDED_TO] = to;
-        row[FORWARDED_CHANNEL] = channel;
-        row[FORWARDED_DEVICE] = device;
-        row[FORWARDED_AHEAD] = ahead ? 1 : 0;
-        return row;
-    }
-
-    /** Makes a row for {@link NativeEngine#sendThrough}. */
-    public static int[] request(int peer, int channel, int place) {
-        int[] row = new int[REQUEST_LENGTH];
-        row[REQUEST_PEER] = peer;
-        row[REQUEST_CHANNEL] = channel;
-        row[REQUEST_PLACE] = place;
         return row;
     }
 }

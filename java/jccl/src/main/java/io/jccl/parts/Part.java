@@ -23,6 +23,11 @@ public interface Part {
         return Optional.empty();
     }
 
+    /** Returns what lets a communicator's ranks send through GPUs of other ranks; empty if this part does not. */
+    default Optional<SendForwarding> forwarding(InitContext context) {
+        return Optional.empty();
+    }
+
     /** Returns the network devices of this host whose network reduces, as this part knows them. */
     default List<ReducingDevice> reducingDevices(Settings settings) {
         return List.of();

@@ -68,7 +68,7 @@ class JavaLayersTest {
             Map.entry(INTERNAL, -1),
             Map.entry(ROOT, 0));
 
-    private static final String[] PARTS = {"io.jccl.tuner", "io.jccl.profiler", "io.jccl.collnet", "io.jccl.nvls"};
+    private static final String[] PARTS = {"io.jccl.tuner", "io.jccl.profiler", "io.jccl.collnet", "io.jccl.nvls", "io.jccl.pxn"};
 
     @ArchTest
     static void everyPackageHasALayer(JavaClasses imported) {
@@ -104,7 +104,7 @@ class JavaLayersTest {
             .haveModifier(NATIVE)
             .should()
             .beDeclaredInClassesThat()
-            .resideInAnyPackage("io.jccl.nativelib", "io.jccl.tuner", "io.jccl.profiler");
+            .resideInAnyPackage(Stream.concat(Stream.of("io.jccl.nativelib"), Stream.of(PARTS)).toArray(String[]::new));
 
     /** Removing a part takes its folders and one line. */
     @ArchTest

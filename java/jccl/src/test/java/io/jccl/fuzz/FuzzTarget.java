@@ -5,6 +5,7 @@ import java.io.InputStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
@@ -22,6 +23,7 @@ import java.util.zip.ZipOutputStream;
 enum FuzzTarget {
     CONTROL("io.jccl.control.ControlFrameFuzz"),
     PEERS("io.jccl.init.PeerBytesFuzz"),
+    FORWARDING("io.jccl.pxn.ForwardingFuzz"),
     SURVEY("io.jccl.fuzz.SurveyFuzz"),
     STATUS("io.jccl.status.StatusFuzz"),
     UNIQUE_ID("io.jccl.fuzz.UniqueIdFuzz"),
@@ -32,6 +34,20 @@ enum FuzzTarget {
 
     FuzzTarget(String className) {
         this.className = className;
+    }
+
+    /** Returns the targets except those of parts that are left out. */
+    static List<FuzzTarget> present() {
+        return Stream.of(values()).filter(FuzzTarget::isPresent).toList();
+    }
+
+    private boolean isPresent() {
+        try {
+            Class.forName(className);
+            return true;
+        } catch (ClassNotFoundException e) {
+            return false;
+        }
     }
 
     /** Runs the target on an input. */
@@ -72,7 +88,7 @@ enum FuzzTarget {
      * these folders.
      */
     public static void main(String[] arguments) throws Exception {
-        for (FuzzTarget target : values()) {
+        for (FuzzTarget target : present()) {
             switch (arguments[0]) {
                 case "list" -> System.out.println(target + " " + target.className);
                 case "unpack" -> target.unpack(Path.of(arguments[1], target.name()));

@@ -1,8 +1,7 @@
-package io.jccl.init;
+package io.jccl.pxn;
 
 import io.jccl.TransportException;
-import io.jccl.nativelib.Rows;
-import io.jccl.parts.InitContext;
+import io.jccl.parts.SendForwarding.Send;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;
@@ -14,10 +13,8 @@ import java.util.TreeSet;
 import java.util.function.BiPredicate;
 import java.util.stream.IntStream;
 
-/** The connections of all ranks that lead through the GPU of another rank of their host, the forwarder (PXN). */
+/** The connections of all ranks that lead through the GPU of another rank of their host, the forwarder. */
 final class Forwarding {
-
-    static final Forwarding NONE = new Forwarding(List.of());
 
     private final List<Connection> all;
 
@@ -37,17 +34,7 @@ final class Forwarding {
      */
     record Connection(int forwarder, int from, int to, int channel, int device, boolean ahead) {}
 
-    /** Exchanges the connections for which ranks ask; all ranks call this together. */
-    static Forwarding agree(InitContext context, Peers peers, List<Connection> mine) {
-        List<byte[]> answers = context.allGather(write(mine));
-        List<Connection> all = new ArrayList<>();
-        for (int from = 0; from < answers.size(); from++) {
-            all.addAll(read(from, answers.get(from), context.size(), peers::sameHost));
-        }
-        return new Forwarding(List.copyOf(all));
-    }
-
-    static byte[] write(List<Connection> mine) {
+    static byte[] write(List<Send> mine) {
         WireWriter out = new WireWriter().i32(mine.size());
         mine.forEach(one -> out.i32(one.forwarder())
                 .i32(one.to())
@@ -101,7 +88,7 @@ final class Forwarding {
     int[] rows(int forwarder) {
         return by(forwarder).stream()
                 .flatMapToInt(one ->
-                        Arrays.stream(Rows.forwarded(one.from(), one.to(), one.channel(), one.device(), one.ahead())))
+                        Arrays.stream(NativePxn.forwarded(one.from(), one.to(), one.channel(), one.device(), one.ahead())))
                 .toArray();
     }
 
@@ -118,7 +105,7 @@ final class Forwarding {
         return IntStream.range(0, connections.size())
                 .filter(i -> connections.get(i).from() == rank)
                 .flatMap(i -> Arrays.stream(
-                        Rows.request(connections.get(i).to(), connections.get(i).channel(), i)))
+                        NativePxn.request(connections.get(i).to(), connections.get(i).channel(), i)))
                 .toArray();
     }
 }

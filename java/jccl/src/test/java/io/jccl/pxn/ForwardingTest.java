@@ -1,10 +1,11 @@
-package io.jccl.init;
+package io.jccl.pxn;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.TransportException;
-import io.jccl.init.Forwarding.Connection;
+import io.jccl.parts.SendForwarding.Send;
+import io.jccl.pxn.Forwarding.Connection;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.BiPredicate;
@@ -18,6 +19,10 @@ class ForwardingTest {
     private static final Connection FIRST = new Connection(1, 0, 4, 0, 7, true);
     private static final Connection SECOND = new Connection(2, 0, 5, 1, 8, false);
     private static final Connection THIRD = new Connection(1, 2, 3, 0, 7, false);
+
+    private static Send send(Connection one) {
+        return new Send(one.forwarder(), one.to(), one.channel(), one.device(), one.ahead());
+    }
 
     private static List<Connection> read(int from, byte[] sent) {
         return Forwarding.read(from, sent, 6, SAME_HOST);
@@ -37,20 +42,19 @@ class ForwardingTest {
 
     @Test
     void connectionsAreReadAsWritten() {
-        List<Connection> sent = List.of(FIRST, SECOND);
-        assertThat(read(0, Forwarding.write(sent))).isEqualTo(sent);
+        assertThat(read(0, Forwarding.write(List.of(send(FIRST), send(SECOND))))).containsExactly(FIRST, SECOND);
         assertThat(read(0, Forwarding.write(List.of()))).isEmpty();
     }
 
     @Test
     void invalidBytesAreRefusedAndTheirRankIsNamed() {
-        byte[] whole = Forwarding.write(List.of(FIRST));
+        byte[] whole = Forwarding.write(List.of(send(FIRST)));
         for (byte[] sent : List.of(
                 Arrays.copyOf(whole, whole.length - 1),
                 Arrays.copyOf(whole, whole.length + 1),
-                Forwarding.write(List.of(new Connection(3, 0, 4, 0, 7, true))), // the forwarder is on another host
-                Forwarding.write(List.of(new Connection(1, 0, 2, 0, 7, true))), // the receiver is on the same host
-                Forwarding.write(List.of(new Connection(1, 0, 6, 0, 7, true))))) {
+                Forwarding.write(List.of(new Send(3, 4, 0, 7, true))), // the forwarder is on another host
+                Forwarding.write(List.of(new Send(1, 2, 0, 7, true))), // the receiver is on the same host
+                Forwarding.write(List.of(new Send(1, 6, 0, 7, true))))) {
             assertThatThrownBy(() -> read(0, sent))
                     .isInstanceOf(TransportException.class)
                     .hasMessageStartingWith(
