@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "base/status.h"
-#include "cuda/kernels/launch.h"
 #include "cuda/runtime/device_context.h"
 
 namespace jccl::device {
@@ -17,6 +16,7 @@ namespace jccl::device {
 using Stream = void*;  // a CUstream or cudaStream_t; null: the default stream of the device
 using Event = void*;
 using Graph = void*;  // a CUgraphExec
+struct KernelEntry;
 
 // Lets another process open memory of this process: the handle of the allocation, and the offset of the memory in it.
 struct MemoryHandle {
@@ -134,9 +134,7 @@ Status loadKernels();
 Status hasNvlsKernels();
 // Computes, for each kernel, how many blocks can be resident on a multiprocessor at once; sets `blocks` to the minimum.
 Status residentBlocks(int threads, int& blocks);
-Status launchKernel(const Launch& launch, int threads, Stream stream);
-Status launchKernel(const InPlaceLaunch& launch, int threads, Stream stream);
-Status launchKernel(const NvlsLaunch& launch, int threads, Stream stream);
-Status launchKernel(const ExchangeLaunch& launch, int threads, Stream stream);
+// Launches a kernel. `descriptor` is its only argument; the driver copies it.
+Status launchKernel(const KernelEntry& kernel, const void* descriptor, int blocks, int threads, Stream stream);
 
 }  // namespace jccl::device

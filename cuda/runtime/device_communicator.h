@@ -176,6 +176,9 @@ class DeviceCommunicator {
   void beginGroup() { grouping_ = true; }
   Issued endGroup(int64_t timeoutNanos, Stream stream);
   void dropGroup();
+  const DeviceCommunicatorConfig& config() const { return config_; }
+  // Returns the channels for the kernels, in device memory; valid after prepare.
+  DeviceChannel* channels() const { return plan_.channelsIn(tables_.base()); }
   // Returns the control words that end every wait of the kernels. The words live as long as this object.
   const ChannelControls& controls() const { return controls_; }
   // Returns the nearest choice that this communicator can execute. All ranks get the same choice, because it depends
@@ -215,9 +218,18 @@ class DeviceCommunicator {
   }
 
  private:
+  friend class WorksLauncher;
+
   static constexpr size_t kAreaBytes = 16 * 1024;  // enough for a group of some hundred operations
 
   struct Introduction;
+  // A kernel and its descriptor, in which `control` is set when the launch gets its numbers.
+  struct KernelLaunch {
+    const KernelEntry& kernel;
+    const void* descriptor;
+    LaunchControl& control;
+    int blocks;
+  };
   struct InFlight {
     uint64_t number = 0;
     Event event = nullptr;  // recorded after the launch; all operations of the launch share it
@@ -255,9 +267,8 @@ class DeviceCommunicator {
   Issued launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
   Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
   Work workOf(const DeviceOperation& operation, LaunchArguments& arguments) const;
-  template <class Descriptor>
-  Issued issue(Descriptor& launch, std::unique_ptr<ArgumentArea> arguments, std::span<const DeviceOperation> operations,
-               int64_t timeoutNanos, Stream stream);
+  Issued issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
+               std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
   Status makeEvents();
   Status takeEvent(Event& event);
   void enter(InFlight& flight, std::span<const PointToPointTask> tasks);

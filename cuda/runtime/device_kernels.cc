@@ -133,23 +133,6 @@ Status functionsHere(const Functions*& functions) {
   return Status::ok();
 }
 
-template <class Descriptor>
-Status launchEntry(const KernelEntry& kernel, const Descriptor& descriptor, int blocks, int threads, Stream stream) {
-  const LoadedKernels* kernels = nullptr;
-  if (Status status = kernelsHere(kernels); !status) return status;
-  driver::LaunchAttribute domain{driver::kSyncDomain, 0, {}};
-  domain.value.syncDomain = driver::kRemoteDomain;
-  const driver::LaunchConfig config{
-      static_cast<unsigned>(blocks),  1, 1, static_cast<unsigned>(threads), 1, 1, 0, streamOf(stream), &domain,
-      kernels->remoteDomain ? 1u : 0u};
-  void* arguments[] = {const_cast<Descriptor*>(&descriptor)};
-  const driver::Result result = driver().launch(&config, kernels->functions[numberOf(kernel)], arguments, nullptr);
-  if (result == driver::Result::Success) return Status::ok();
-  return statusOf(
-      "cuLaunchKernelEx", result,
-      "kernel=" + kernel.name + " blocks=" + std::to_string(blocks) + " threads=" + std::to_string(threads));
-}
-
 }  // namespace
 
 Status loadKernels() {
@@ -183,26 +166,20 @@ Status residentBlocks(int threads, int& blocks) {
   return Status::ok();
 }
 
-Status launchKernel(const Launch& launch, int threads, Stream stream) {
-  const auto [collective, type, op] = launch.code;
-  const KernelEntry& kernel = isCollNet(launch.choice.algorithm)
-                                  ? collNetKernel(collective, type)
-                                  : collectiveKernel(launch.choice.protocol, collective, type);
-  return launchEntry(kernel, launch, static_cast<int>(launch.blocks), threads, stream);
-}
-
-Status launchKernel(const InPlaceLaunch& launch, int threads, Stream stream) {
-  return launchEntry(inPlaceKernel(launch.code.collective, launch.code.type), launch, static_cast<int>(launch.blocks),
-                     threads, stream);
-}
-
-Status launchKernel(const NvlsLaunch& launch, int threads, Stream stream) {
-  return launchEntry(nvlsKernel(launch.code.collective, launch.code.type), launch, static_cast<int>(launch.blocks),
-                     threads, stream);
-}
-
-Status launchKernel(const ExchangeLaunch& launch, int threads, Stream stream) {
-  return launchEntry(exchangeKernel(), launch, launch.channelCount, threads, stream);
+Status launchKernel(const KernelEntry& kernel, const void* descriptor, int blocks, int threads, Stream stream) {
+  const LoadedKernels* kernels = nullptr;
+  if (Status status = kernelsHere(kernels); !status) return status;
+  driver::LaunchAttribute domain{driver::kSyncDomain, 0, {}};
+  domain.value.syncDomain = driver::kRemoteDomain;
+  const driver::LaunchConfig config{
+      static_cast<unsigned>(blocks),  1, 1, static_cast<unsigned>(threads), 1, 1, 0, streamOf(stream), &domain,
+      kernels->remoteDomain ? 1u : 0u};
+  void* arguments[] = {const_cast<void*>(descriptor)};
+  const driver::Result result = driver().launch(&config, kernels->functions[numberOf(kernel)], arguments, nullptr);
+  if (result == driver::Result::Success) return Status::ok();
+  return statusOf(
+      "cuLaunchKernelEx", result,
+      "kernel=" + kernel.name + " blocks=" + std::to_string(blocks) + " threads=" + std::to_string(threads));
 }
 
 }  // namespace jccl::device

@@ -6,17 +6,16 @@
 #include <utility>
 
 #include "cuda/kernels/element_class.h"
+#include "cuda/kernels/registry.h"
 #include "cuda/runtime/device_communicator.h"
 #include "cuda/runtime/retired_memory.h"
+#include "cuda/runtime/works_launcher.h"
 #include "engine/operation_arguments.h"
 
 namespace jccl::device {
 namespace {
 
 constexpr std::chrono::microseconds kAreaSleep{20};
-
-int blocksOf(const ExchangeLaunch& launch) { return launch.channelCount; }
-int blocksOf(const Works& launch) { return static_cast<int>(launch.blocks); }
 
 // Returns a copy for the history and for messages, without pointers into the caller's memory.
 Operation recordOf(const DeviceOperation& one) {
@@ -250,46 +249,49 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
 
 Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
                                        Stream stream) {
-  const std::span<const DeviceOperation> others = operations.subspan(1);
   std::unique_ptr<ArgumentArea> area;
   if (Status status = takeArea(argumentBytes(operations, config_.size), area); !status) return {refuse(status)};
-  const auto describe = [&](auto& launch) {
-    LaunchArguments arguments(launch.inlined, area.get());
-    static_cast<Work&>(launch) = workOf(operations.front(), arguments);
-    launch.moreCount = static_cast<uint32_t>(others.size());
-    launch.blocks = launch.choice.channels;
-    if (!others.empty()) {
-      const auto more = arguments.template put<Work>(others.size());
-      launch.more = more.there;
-      for (size_t i = 0; i < others.size(); ++i) {
-        more.here[i] = workOf(others[i], arguments);
-        launch.blocks = std::max<uint32_t>(launch.blocks, others[i].operation.choice.channels);
-      }
-    }
-    launch.rank = config_.rank;
-    launch.size = config_.size;
-    launch.channels = plan_.channelsIn(tables_.base());
-  };
-  if (operations.front().isInPlace()) {
+  WorksLauncher launcher(*this, operations, std::move(area), timeoutNanos, stream);
+  const DeviceOperation& first = operations.front();
+  const auto [collective, type, op] = first.operation.code;
+  if (first.isInPlace()) {
     InPlaceLaunch launch{};
-    describe(launch);
     launch.descriptors = segment_->as<ExchangeDescriptor>();
     launch.bounceOffset = plan_.bounceOffset();
-    return issue(launch, std::move(area), operations, timeoutNanos, stream);
+    return launcher.launch(inPlaceKernel(collective, type), launch);
   }
-  if (operations.front().isNvls()) {
+  if (first.isNvls()) {
     NvlsLaunch launch{};
-    describe(launch);
     launch.memory = multicast_.memory();
     launch.multicast = multicast_.multicast();
     launch.channelCount = static_cast<uint32_t>(config_.channels);
     launch.slotBytes = config_.nvlsSlotBytes;
-    return issue(launch, std::move(area), operations, timeoutNanos, stream);
+    return launcher.launch(nvlsKernel(collective, type), launch);
   }
   Launch launch{};
-  describe(launch);
   launch.shape = shape_;
-  return issue(launch, std::move(area), operations, timeoutNanos, stream);
+  return launcher.launch(first.isCollNet() ? collNetKernel(collective, type)
+                                           : collectiveKernel(first.operation.choice.protocol, collective, type),
+                         launch);
+}
+
+void WorksLauncher::describe(Works& works, InlineArguments& inlined) const {
+  LaunchArguments arguments(inlined, area_.get());
+  static_cast<Work&>(works) = communicator_.workOf(first(), arguments);
+  const std::span<const DeviceOperation> others = operations_.subspan(1);
+  works.moreCount = static_cast<uint32_t>(others.size());
+  works.blocks = works.choice.channels;
+  if (others.empty()) return;
+  const auto more = arguments.put<Work>(others.size());
+  works.more = more.there;
+  for (size_t i = 0; i < others.size(); ++i) {
+    more.here[i] = communicator_.workOf(others[i], arguments);
+    works.blocks = std::max<uint32_t>(works.blocks, others[i].operation.choice.channels);
+  }
+}
+
+Issued WorksLauncher::issue(const DeviceCommunicator::KernelLaunch& launch) {
+  return communicator_.issue(launch, std::move(area_), operations_, timeoutNanos_, stream_);
 }
 
 // Orders the tasks by queue, one queue for each peer and direction; copies come last.
@@ -343,13 +345,14 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   append(own[0]);
   launch.rank = config_.rank;
   launch.size = config_.size;
-  launch.channels = plan_.channelsIn(tables_.base());
+  launch.channels = channels();
   launch.channelCount = config_.channels;
   launch.shape = shape_;
   launch.compact = compactShape(shape_);
   launch.tasks = ordered.there;
   launch.queues = queues.there;
-  return issue(launch, std::move(area), operations, timeoutNanos, stream);
+  const KernelLaunch kernel{exchangeKernel(), &launch, launch.control, launch.channelCount};
+  return issue(kernel, std::move(area), operations, timeoutNanos, stream);
 }
 
 // Takes an argument area, or none if the arguments fit into the descriptor. Creating an area would wait for the device,
@@ -386,8 +389,7 @@ Status DeviceCommunicator::takeEvent(Event& event) {
   return Status::ok();
 }
 
-template <class Descriptor>
-Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentArea> arguments,
+Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
                                  std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream) {
   const auto giveUp = [&](const Status& status) -> Issued {
     giveBack(std::move(arguments));
@@ -412,7 +414,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   if (status) status = checkStream(stream, name);
   if (status) status = orderAfterLast(stream, name, capturing);
   SharedDevice::Turn turn;
-  if (status) status = takeTurn(blocksOf(launch), stream, name, capturing, turn);
+  if (status) status = takeTurn(launch.blocks, stream, name, capturing, turn);
   Event event = nullptr;
   if (status && !capturing) status = takeEvent(event);
   if (!status) return giveUp(status);
@@ -421,7 +423,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     InFlight& flight = flights[i];
     flight.number = issued_ + 1 + i;
     flight.event = event;
-    flight.blocks = blocksOf(launch);
+    flight.blocks = launch.blocks;
     flight.operation = recordOf(operations[i]);
     // Begin the history's record before another thread can find the operation in flights_.
     if (!capturing && !testing_) enter(flight, operations[i].tasks);
@@ -430,7 +432,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   launch.control = controlOf(flights.front().number, timeoutNanos);
   if (activity_ != nullptr) activity_->begin();
   const auto launching = RetiredMemory::ofThisProcess().launching();
-  status = launchKernel(launch, config_.threads, stream);
+  status = launchKernel(launch.kernel, launch.descriptor, launch.blocks, config_.threads, stream);
   if (status && !capturing) status = recordEvent(event, stream);
   if (status && capturing) status = recordEventFromGraph(order_, stream);
   if (status && !capturing && capturedOn_) status = recordEvent(order_, stream);
