@@ -73,6 +73,8 @@ if(JCCL_HAS_CUDA)
   file(GLOB JCCL_KERNEL_SOURCES CONFIGURE_DEPENDS cuda/kernels/*.cu cuda/test/mutated/*.cu)
   set(JCCL_KERNEL_FATBINS)
   set(JCCL_MUTATED_FATBINS)
+  set(JCCL_KERNEL_NAMES)
+  set(JCCL_MUTATED_NAMES)
   foreach(source IN LISTS JCCL_KERNEL_SOURCES)
     get_filename_component(name ${source} NAME_WE)
     set(kind KERNEL)
@@ -82,7 +84,6 @@ if(JCCL_HAS_CUDA)
     set(architectures ${JCCL_KERNEL_ARCHITECTURES})
     if(name STREQUAL "nvls")
       list(FILTER architectures EXCLUDE REGEX "^[1-8][0-9]$")  # only 9.0 and later have multicast addresses
-      set(JCCL_NVLS_ARCHITECTURES ${architectures})
     endif()
     if(NOT architectures)
       continue()
@@ -106,13 +107,26 @@ if(JCCL_HAS_CUDA)
     add_custom_command(OUTPUT "${image}" VERBATIM DEPENDS ${cubins}
       COMMAND "${JCCL_FATBINARY}" -64 "--ident=${name}" "--create=${image}" ${JCCL_KERNEL_COMPRESSION} ${parts})
     list(APPEND JCCL_${kind}_FATBINS "${image}")
+    list(APPEND JCCL_${kind}_NAMES ${name})
   endforeach()
   add_custom_target(jccl_kernels DEPENDS ${JCCL_KERNEL_FATBINS})
 
+  # jccl_embed_images(SOURCE FOLDER VARIABLE): compiles SOURCE, which embeds images of a folder. VARIABLE_NAMES are the
+  # names of the images, VARIABLE_FATBINS their files.
+  function(jccl_embed_images source folder variable)
+    set(lines)
+    foreach(name IN LISTS ${variable}_NAMES)
+      string(APPEND lines "JCCL_IMAGE(${name})\n")
+    endforeach()
+    file(CONFIGURE OUTPUT "${folder}/images.inc" CONTENT "${lines}" @ONLY)
+    set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/${source}" PROPERTIES
+      COMPILE_DEFINITIONS "JCCL_KERNEL_IMAGES=\"${folder}\";JCCL_KERNEL_LIST=\"${folder}/images.inc\";JCCL_CUDA_VERSION=${JCCL_CUDA_VERSION}"
+      OBJECT_DEPENDS "${${variable}_FATBINS}")
+  endfunction()
+
   file(GLOB_RECURSE JCCL_CUDA_SOURCES CONFIGURE_DEPENDS cuda/driver/*.cc cuda/kernels/*.cc cuda/runtime/*.cc
     native/base/cycle_clock.cc native/base/limit_hint.cc)
-  set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/cuda/kernels/images.cc" PROPERTIES
-    COMPILE_DEFINITIONS "JCCL_KERNEL_IMAGES=\"${JCCL_KERNEL_IMAGES}\";JCCL_CUDA_VERSION=${JCCL_CUDA_VERSION};$<$<BOOL:${JCCL_NVLS_ARCHITECTURES}>:JCCL_HAS_NVLS>" OBJECT_DEPENDS "${JCCL_KERNEL_FATBINS}")
+  jccl_embed_images(cuda/kernels/images.cc "${JCCL_KERNEL_IMAGES}" JCCL_KERNEL)
   if(JCCL_JNI_HEADERS)
     file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc)
     list(APPEND JCCL_CUDA_SOURCES ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE})
@@ -124,17 +138,19 @@ if(JCCL_HAS_CUDA)
   set_target_properties(jccl_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${JCCL_OUTPUT}")
   jccl_shared_library(jccl_cuda)
 
-  # Variants of the library with kernels that fail on purpose, for scripts/gpu-bundle.
-  foreach(image in_place exchange coll_net)
+  # A variant of the library with kernels that fail on purpose, for scripts/gpu-bundle. Its other kernels are the real
+  # ones, except nvls: without it, operations use kernels that fail.
+  set(copied ${JCCL_KERNEL_NAMES})
+  list(REMOVE_ITEM copied ${JCCL_MUTATED_NAMES} nvls)
+  foreach(image IN LISTS copied)
     add_custom_command(OUTPUT "${JCCL_MUTATED_IMAGES}/${image}.fatbin" VERBATIM DEPENDS "${JCCL_KERNEL_IMAGES}/${image}.fatbin"
       COMMAND "${CMAKE_COMMAND}" -E copy "${JCCL_KERNEL_IMAGES}/${image}.fatbin" "${JCCL_MUTATED_IMAGES}")
+    list(APPEND JCCL_MUTATED_NAMES ${image})
     list(APPEND JCCL_MUTATED_FATBINS "${JCCL_MUTATED_IMAGES}/${image}.fatbin")
   endforeach()
   set(mutated ${JCCL_CUDA_SOURCES})
   list(FILTER mutated EXCLUDE REGEX "/cuda/kernels/images\\.cc$")
-  set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/cuda/test/mutated/images.cc" PROPERTIES
-    COMPILE_DEFINITIONS "JCCL_KERNEL_IMAGES=\"${JCCL_MUTATED_IMAGES}\";JCCL_CUDA_VERSION=${JCCL_CUDA_VERSION}"
-    OBJECT_DEPENDS "${JCCL_MUTATED_FATBINS}")
+  jccl_embed_images(cuda/test/mutated/images.cc "${JCCL_MUTATED_IMAGES}" JCCL_MUTATED)
   add_custom_target(jccl_mutated_kernels DEPENDS ${JCCL_MUTATED_FATBINS})
   add_library(jccl_cuda_mutated SHARED EXCLUDE_FROM_ALL ${mutated} cuda/test/mutated/images.cc)
   add_dependencies(jccl_cuda_mutated jccl_build_id_digest jccl_kernels jccl_mutated_kernels)

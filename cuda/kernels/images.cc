@@ -1,51 +1,35 @@
-// Embeds the images that nvcc has made into this library. During the build JCCL_KERNEL_IMAGES is their folder, and
-// JCCL_CUDA_VERSION is the version of nvcc.
+// Embeds the images that nvcc has made into this library. The build sets JCCL_KERNEL_IMAGES, the images' folder;
+// JCCL_KERNEL_LIST, a file with a line JCCL_IMAGE(NAME) for each image; and JCCL_CUDA_VERSION, the version of nvcc.
 #include "cuda/kernels/image.h"
 
-#define JCCL_EMBED(symbol, file)                              \
+#define JCCL_IMAGE(name)                                      \
   asm(".pushsection .rodata.jccl_kernels, \"a\", @progbits\n" \
       ".balign 64\n"                                          \
-      ".hidden " #symbol                                      \
+      ".hidden jccl_image_" #name                             \
       "\n"                                                    \
-      ".global " #symbol "\n" #symbol                         \
+      ".global jccl_image_" #name "\njccl_image_" #name       \
       ":\n"                                                   \
-      ".incbin \"" JCCL_KERNEL_IMAGES "/" file                \
+      ".incbin \"" JCCL_KERNEL_IMAGES "/" #name               \
       ".fatbin\"\n"                                           \
       ".popsection\n");                                       \
-  extern "C" const unsigned char symbol[]
-
-JCCL_EMBED(jccl_image_ll, "collective_ll");
-JCCL_EMBED(jccl_image_ll128, "collective_ll128");
-JCCL_EMBED(jccl_image_simple, "collective_simple");
-JCCL_EMBED(jccl_image_in_place, "in_place");
-JCCL_EMBED(jccl_image_exchange, "exchange");
-JCCL_EMBED(jccl_image_coll_net, "coll_net");
-#ifdef JCCL_HAS_NVLS
-JCCL_EMBED(jccl_image_nvls, "nvls");
-#endif
+  extern "C" const unsigned char jccl_image_##name[];
+#include JCCL_KERNEL_LIST
+#undef JCCL_IMAGE
 
 namespace jccl::device {
 
-const void* imageOf(KernelImage image) {
-  switch (image) {
-    case KernelImage::LL:
-      return jccl_image_ll;
-    case KernelImage::LL128:
-      return jccl_image_ll128;
-    case KernelImage::Simple:
-      return jccl_image_simple;
-    case KernelImage::InPlace:
-      return jccl_image_in_place;
-    case KernelImage::Exchange:
-      return jccl_image_exchange;
-    case KernelImage::CollNet:
-      return jccl_image_coll_net;
-    case KernelImage::Nvls:
-#ifdef JCCL_HAS_NVLS
-      return jccl_image_nvls;
-#else
-      break;
-#endif
+const void* imageOf(std::string_view file) {
+  struct Image {
+    std::string_view file;
+    const void* image;
+  };
+#define JCCL_IMAGE(name) {#name, jccl_image_##name},
+  static constexpr Image kImages[] = {
+#include JCCL_KERNEL_LIST
+  };
+#undef JCCL_IMAGE
+  for (const Image& one : kImages) {
+    if (one.file == file) return one.image;
   }
   return nullptr;
 }

@@ -10,37 +10,24 @@ constexpr int kExchange = kInPlace + kElementClassCount;
 constexpr int kCollNet = kExchange + 1;
 constexpr int kNvls = kCollNet + kElementClassCount;
 
-KernelImage imageOf(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::LL:
-      return KernelImage::LL;
-    case Protocol::LL128:
-      return KernelImage::LL128;
-    case Protocol::Simple:
-      break;
-  }
-  return KernelImage::Simple;
-}
-
 std::array<KernelEntry, kKernelCount> makeEntries() {
   std::array<KernelEntry, kKernelCount> entries{};
   for (int i = 0; i < kElementClassCount; ++i) {
     const auto element = static_cast<ElementClass>(i);
     for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
-      const std::string name = std::string("jccl_collective_") + nameOf(protocol) + "_" + nameOf(element);
-      entries[static_cast<int>(protocol) * kElementClassCount + i] = {name, imageOf(protocol), "collective", protocol,
-                                                                      element};
+      const std::string image = std::string("collective_") + nameOf(protocol);
+      entries[static_cast<int>(protocol) * kElementClassCount + i] = {"jccl_" + image + "_" + nameOf(element), image,
+                                                                      "collective", protocol, element};
     }
-    entries[kInPlace + i] = {std::string("jccl_in_place_") + nameOf(element), KernelImage::InPlace, "in_place",
-                             Protocol::Simple, element};
-    entries[kCollNet + i] = {std::string("jccl_coll_net_") + nameOf(element), KernelImage::CollNet, "coll_net",
-                             Protocol::Simple, element};
+    entries[kInPlace + i] = {std::string("jccl_in_place_") + nameOf(element), "in_place", "in_place", Protocol::Simple,
+                             element};
+    entries[kCollNet + i] = {std::string("jccl_coll_net_") + nameOf(element), "coll_net", "coll_net", Protocol::Simple,
+                             element};
   }
-  entries[kExchange] = {"jccl_exchange", KernelImage::Exchange, "exchange", Protocol::Simple, ElementClass::Int8};
+  entries[kExchange] = {"jccl_exchange", "exchange", "exchange", Protocol::Simple, ElementClass::Int8};
   for (int i = 0; i < kNvlsKernelCount; ++i) {
     const auto element = static_cast<ElementClass>(i);
-    entries[kNvls + i] = {std::string("jccl_nvls_") + nameOf(element), KernelImage::Nvls, "nvls", Protocol::Simple,
-                          element};
+    entries[kNvls + i] = {std::string("jccl_nvls_") + nameOf(element), "nvls", "nvls", Protocol::Simple, element};
   }
   return entries;
 }

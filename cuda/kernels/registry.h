@@ -5,7 +5,6 @@
 #include <string>
 
 #include "cuda/kernels/element_class.h"
-#include "cuda/kernels/image.h"
 #include "cuda/kernels/launch.h"
 
 namespace jccl::device {
@@ -13,7 +12,7 @@ namespace jccl::device {
 // A kernel: its image, its name in the image, and its description for messages.
 struct KernelEntry {
   std::string name;  // "jccl_collective_ll_float32", "jccl_in_place_float32", "jccl_exchange", ...
-  KernelImage image;
+  std::string image;  // name of its image: see imageOf()
   const char* family;  // "collective", "in_place", "exchange", "coll_net" or "nvls"
   Protocol protocol;
   ElementClass element;

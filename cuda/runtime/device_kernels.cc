@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -29,8 +30,8 @@ using Functions = std::array<driver::Function, kKernelCount>;
 struct LoadedKernels {
   std::mutex loading;
   std::atomic<bool> complete{false};
-  std::array<driver::Module, kKernelImageCount> modules{};  // indexed by KernelImage
-  Functions functions{};                                    // indexed like kernelAt()
+  std::map<std::string, driver::Module> modules;  // by name of the image
+  Functions functions{};                          // indexed like kernelAt()
   // True if the kernels get a memory synchronization domain of their own. Then fences of other kernels do not wait for
   // what these kernels write to other GPUs, nor fences of these kernels for writes of others. GPUs of compute
   // capability 9.0 and later have several domains (CUDA C Programming Guide, Memory Synchronization Domains).
@@ -96,9 +97,9 @@ Status loadAll(int device, LoadedKernels& kernels) {
   kernels.remoteDomain = properties.syncDomains > 1;
   for (int i = 0; i < kKernelCount; ++i) {
     const KernelEntry& kernel = kernelAt(i);
-    const bool nvls = kernel.image == KernelImage::Nvls;
+    const bool nvls = kernel.image == "nvls";
     if (nvls && (properties.capability < kNvlsCapability || imageOf(kernel.image) == nullptr)) continue;
-    driver::Module& module = kernels.modules[static_cast<size_t>(kernel.image)];
+    driver::Module& module = kernels.modules[kernel.image];
     if (module == nullptr) {
       driver::Module loaded = nullptr;
       const driver::Result result = driver().moduleLoad(&loaded, imageOf(kernel.image));
@@ -145,7 +146,7 @@ Status hasNvlsKernels() {
   if (Status status = functionsHere(functions); !status) return status;
   if ((*functions)[numberOf(nvlsKernel(Collective::AllReduce, DataType::Float32))] != nullptr) return Status::ok();
   return Status::transport(
-      imageOf(KernelImage::Nvls) == nullptr
+      imageOf("nvls") == nullptr
           ? "this build has no kernels for compute capability 9.0 or later; build with JCCL_CUDA_ARCHITECTURES=all"
           : "its compute capability is below 9.0");
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda/driver/driver.h"
+#include "cuda/kernels/image.h"
 #include "cuda/test/application.h"
 #include "cuda/test/device/chips.h"
 #include "cuda/test/device/emulated_driver.h"
@@ -322,13 +323,13 @@ TEST_F(Deadlocks, LoadingAModuleWaitsForKernels) {
   Spinning kernel(newStream());
   driver::Module module = nullptr;
   expectDeadlock("cuModuleLoadData",
-                 [&] { return driver().moduleLoad(&module, device::imageOf(device::KernelImage::LL)); });
+                 [&] { return driver().moduleLoad(&module, device::imageOf("collective_ll")); });
 }
 
 // The first launch of a function loads it, unless an earlier call has loaded it.
 TEST_F(Deadlocks, TheFirstLaunchOfAFunctionLoadsItAndWaits) {
   driver::Module module = nullptr;
-  ASSERT_EQ(driver().moduleLoad(&module, device::imageOf(device::KernelImage::LL)), Result::Success);
+  ASSERT_EQ(driver().moduleLoad(&module, device::imageOf("collective_ll")), Result::Success);
   driver::Function loaded = nullptr, lazy = nullptr;
   ASSERT_EQ(driver().moduleFunction(&loaded, module, "jccl_collective_ll_int8"), Result::Success);
   ASSERT_EQ(driver().moduleFunction(&lazy, module, "jccl_collective_ll_int32"), Result::Success);
@@ -450,7 +451,7 @@ class Short {
  public:
   Short(driver::Stream stream, int carveoutPercent) : stream_(stream) {
     driver::Module module = nullptr;
-    EXPECT_EQ(driver().moduleLoad(&module, device::imageOf(device::KernelImage::LL)), Result::Success);
+    EXPECT_EQ(driver().moduleLoad(&module, device::imageOf("collective_ll")), Result::Success);
     EXPECT_EQ(driver().moduleFunction(&function_, module, "jccl_collective_ll_float32"), Result::Success);
     EXPECT_EQ(
         driver().setFunctionAttribute(function_, driver::FunctionAttribute::PreferredSharedCarveout, carveoutPercent),

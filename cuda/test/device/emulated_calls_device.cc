@@ -276,7 +276,7 @@ Result enablePeerAccess(Context peer, unsigned flags) {
 Result moduleLoad(Module* module, const void* image) {
   const Context context = EmulatedDriver::current();
   if (context == nullptr) return Result::InvalidContext;
-  device::KernelImage name{};
+  std::string name;
   if (const Result result = readImage(image, self().chip().capability, self().version(), name);
       result != Result::Success) {
     return result;

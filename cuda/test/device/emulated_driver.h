@@ -38,7 +38,7 @@ struct ContextOpaque {
 
 struct ModuleOpaque {
   Context context;
-  device::KernelImage image;
+  std::string image;  // the name that the image contains
 };
 
 struct FunctionOpaque {

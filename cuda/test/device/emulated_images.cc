@@ -2,6 +2,10 @@
 // JCCL_EMULATED_KERNELS in the environment is the CUDA version that the images claim to come from, 12000 by default.
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "cuda/kernels/image.h"
@@ -16,7 +20,7 @@ using emulator::FatbinHeader;
 constexpr uint32_t kArchitectures[] = {75, 80, 86, 89, 90, 100, 120};
 constexpr size_t kElfBytes = 64, kNameBytes = 24;
 
-std::vector<unsigned char> make(const char* name) {
+std::vector<unsigned char> make(std::string_view name) {
   constexpr size_t kEntryBytes = sizeof(FatbinEntry) + kNameBytes + kElfBytes;
   std::vector<unsigned char> image(sizeof(FatbinHeader) + std::size(kArchitectures) * kEntryBytes);
   const FatbinHeader header{FatbinHeader::kMagic, 1, sizeof header, image.size() - sizeof header};
@@ -29,9 +33,9 @@ std::vector<unsigned char> make(const char* name) {
     entry.payloadBytes = kElfBytes;
     entry.architecture = architecture;
     entry.nameOffset = sizeof entry;
-    entry.nameBytes = static_cast<uint32_t>(std::strlen(name));
+    entry.nameBytes = static_cast<uint32_t>(name.size());
     std::memcpy(at, &entry, sizeof entry);
-    std::memcpy(at + entry.nameOffset, name, entry.nameBytes);
+    std::memcpy(at + entry.nameOffset, name.data(), entry.nameBytes);
     unsigned char* elf = at + entry.headerBytes;
     std::memcpy(elf, "\177ELF", 4);
     const bool later = versionOfImages() >= 13000;
@@ -44,13 +48,13 @@ std::vector<unsigned char> make(const char* name) {
 
 }  // namespace
 
-const void* imageOf(KernelImage image) {
-  static const auto* all = [] {
-    auto* made = new std::vector<std::vector<unsigned char>>();
-    for (int i = 0; i < kKernelImageCount; ++i) made->push_back(make(nameOf(static_cast<KernelImage>(i))));
-    return made;
-  }();
-  return (*all)[static_cast<size_t>(image)].data();
+const void* imageOf(std::string_view file) {
+  static std::mutex mutex;
+  static auto* made = new std::map<std::string, std::vector<unsigned char>, std::less<>>();
+  const std::lock_guard lock(mutex);
+  auto found = made->find(file);
+  if (found == made->end()) found = made->emplace(file, make(file)).first;
+  return found->second.data();
 }
 
 int versionOfImages() {

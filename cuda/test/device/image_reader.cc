@@ -1,7 +1,6 @@
 #include "cuda/test/device/image_reader.h"
 
 #include <cstring>
-#include <string_view>
 
 #include "cuda/test/device/fatbin.h"
 
@@ -27,7 +26,7 @@ bool isReadBy(int driverVersion, const FatbinEntry& entry, const unsigned char* 
 
 }  // namespace
 
-Result readImage(const void* image, int capability, int driverVersion, device::KernelImage& name) {
+Result readImage(const void* image, int capability, int driverVersion, std::string& name) {
   const auto* at = static_cast<const unsigned char*>(image);
   FatbinHeader header{};
   if (image != nullptr) std::memcpy(&header, at, sizeof header);
@@ -40,13 +39,8 @@ Result readImage(const void* image, int capability, int driverVersion, device::K
     const unsigned char* payload = at + entry.headerBytes;
     if (isFor(entry, capability)) {
       if (!isReadBy(driverVersion, entry, payload)) return Result::InvalidImage;
-      const std::string_view found(reinterpret_cast<const char*>(at + entry.nameOffset), entry.nameBytes);
-      for (int i = 0; i < device::kKernelImageCount; ++i) {
-        if (found != nameOf(static_cast<device::KernelImage>(i))) continue;
-        name = static_cast<device::KernelImage>(i);
-        return Result::Success;
-      }
-      return Result::InvalidImage;
+      name.assign(reinterpret_cast<const char*>(at + entry.nameOffset), entry.nameBytes);
+      return Result::Success;
     }
     at = payload + entry.payloadBytes;
   }
