@@ -8,6 +8,16 @@ set(JCCL_CUDA_ARCHITECTURES "80" CACHE STRING "GPU architectures, or all: 75 80 
 # version compatibility). Output of CUDA 12 needs driver 525 or later, output of CUDA 13 driver 580 or later. images.cc
 # stores the version for the check at run time.
 
+# The runtime of a rank on a GPU, its natives, and the folders that can be left out (docs/architecture.md). Such a folder
+# may have a file part.cmake; JCCL_LEAST_ARCHITECTURE_x in it is the lowest architecture for which x.cu compiles.
+file(GLOB JCCL_RUNTIME_SOURCES CONFIGURE_DEPENDS cuda/*/*.cc)
+list(FILTER JCCL_RUNTIME_SOURCES EXCLUDE REGEX "/cuda/(driver|jni|kernels|test)/|/native_[a-z_]+\\.cc$")
+file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc cuda/*/native_*.cc)
+file(GLOB JCCL_CUDA_PARTS CONFIGURE_DEPENDS cuda/*/part.cmake)
+foreach(part IN LISTS JCCL_CUDA_PARTS)
+  include("${part}")
+endforeach()
+
 set(JCCL_HAS_CUDA OFF)
 file(GLOB JCCL_GPU_DRIVER /proc/driver/nvidia/version /dev/nvidia[0-9]* /dev/nvidiactl /usr/lib/*/libcuda.so.1
   /usr/lib64/libcuda.so.1)
@@ -70,7 +80,7 @@ if(JCCL_HAS_CUDA)
     "-I${CMAKE_CURRENT_SOURCE_DIR}" "-I${CMAKE_CURRENT_SOURCE_DIR}/native")
   set(JCCL_MUTATED_IMAGES "${CMAKE_BINARY_DIR}/mutated-kernels")
   file(MAKE_DIRECTORY "${JCCL_KERNEL_IMAGES}" "${JCCL_MUTATED_IMAGES}")
-  file(GLOB JCCL_KERNEL_SOURCES CONFIGURE_DEPENDS cuda/kernels/*.cu cuda/test/mutated/*.cu)
+  file(GLOB JCCL_KERNEL_SOURCES CONFIGURE_DEPENDS cuda/*/*.cu cuda/test/mutated/*.cu)
   set(JCCL_KERNEL_FATBINS)
   set(JCCL_MUTATED_FATBINS)
   set(JCCL_KERNEL_NAMES)
@@ -81,10 +91,12 @@ if(JCCL_HAS_CUDA)
     if(source MATCHES "/cuda/test/mutated/")
       set(kind MUTATED)
     endif()
-    set(architectures ${JCCL_KERNEL_ARCHITECTURES})
-    if(name STREQUAL "nvls")
-      list(FILTER architectures EXCLUDE REGEX "^[1-8][0-9]$")  # only 9.0 and later have multicast addresses
-    endif()
+    set(architectures)
+    foreach(number IN LISTS JCCL_KERNEL_ARCHITECTURES)
+      if(NOT DEFINED JCCL_LEAST_ARCHITECTURE_${name} OR NOT number LESS JCCL_LEAST_ARCHITECTURE_${name})
+        list(APPEND architectures ${number})
+      endif()
+    endforeach()
     if(NOT architectures)
       continue()
     endif()
@@ -124,11 +136,11 @@ if(JCCL_HAS_CUDA)
       OBJECT_DEPENDS "${${variable}_FATBINS}")
   endfunction()
 
-  file(GLOB_RECURSE JCCL_CUDA_SOURCES CONFIGURE_DEPENDS cuda/driver/*.cc cuda/kernels/*.cc cuda/runtime/*.cc
-    native/base/cycle_clock.cc native/base/limit_hint.cc)
+  file(GLOB JCCL_CUDA_SOURCES CONFIGURE_DEPENDS cuda/driver/*.cc cuda/kernels/*.cc native/base/cycle_clock.cc
+    native/base/limit_hint.cc)
+  list(APPEND JCCL_CUDA_SOURCES ${JCCL_RUNTIME_SOURCES})
   jccl_embed_images(cuda/kernels/images.cc "${JCCL_KERNEL_IMAGES}" JCCL_KERNEL)
   if(JCCL_JNI_HEADERS)
-    file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc)
     list(APPEND JCCL_CUDA_SOURCES ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE})
   endif()
   add_library(jccl_cuda SHARED ${JCCL_CUDA_SOURCES})
@@ -139,10 +151,13 @@ if(JCCL_HAS_CUDA)
   jccl_shared_library(jccl_cuda)
 
   # A variant of the library with kernels that fail on purpose, for scripts/gpu-bundle. Its other kernels are the real
-  # ones, except nvls: without it, operations use kernels that fail.
+  # ones. Kernels of some architectures only are left out, because operations shall use the kernels that fail.
   set(copied ${JCCL_KERNEL_NAMES})
-  list(REMOVE_ITEM copied ${JCCL_MUTATED_NAMES} nvls)
+  list(REMOVE_ITEM copied ${JCCL_MUTATED_NAMES})
   foreach(image IN LISTS copied)
+    if(DEFINED JCCL_LEAST_ARCHITECTURE_${image})
+      continue()
+    endif()
     add_custom_command(OUTPUT "${JCCL_MUTATED_IMAGES}/${image}.fatbin" VERBATIM DEPENDS "${JCCL_KERNEL_IMAGES}/${image}.fatbin"
       COMMAND "${CMAKE_COMMAND}" -E copy "${JCCL_KERNEL_IMAGES}/${image}.fatbin" "${JCCL_MUTATED_IMAGES}")
     list(APPEND JCCL_MUTATED_NAMES ${image})

@@ -3,22 +3,23 @@
 # thread, so the sanitizer would need annotations for each fiber and would find no data races.
 if(NOT JCCL_SANITIZE STREQUAL "thread")
   # Objects that the tests and the libraries for Java's tests share.
-  file(GLOB JCCL_RUNTIME_SOURCES CONFIGURE_DEPENDS cuda/runtime/*.cc)
   add_library(jccl_cuda_runtime OBJECT ${JCCL_RUNTIME_SOURCES} cuda/driver/driver.cc cuda/kernels/registry.cc
     cuda/test/device/emulated_images.cc)
   target_include_directories(jccl_cuda_runtime PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}" native)
   jccl_precompile_headers(jccl_cuda_runtime)
   jccl_compile_together(jccl_cuda_runtime)
-  file(GLOB JCCL_EMULATED_SOURCES CONFIGURE_DEPENDS cuda/test/emulated_*.cc cuda/test/device/*.cc cuda/test/emulator/*.cc)
+  file(GLOB JCCL_EMULATED_SOURCES CONFIGURE_DEPENDS cuda/test/emulated_*.cc cuda/*/test/emulated_*.cc
+    cuda/test/device/*.cc cuda/test/emulator/*.cc)
   list(FILTER JCCL_EMULATED_SOURCES EXCLUDE REGEX "/emulated_images\\.cc$")
   add_library(jccl_emulated OBJECT ${JCCL_EMULATED_SOURCES})
-  target_include_directories(jccl_emulated PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}" native cuda/test/emulator_device)
+  file(GLOB JCCL_EMULATOR_HEADERS CONFIGURE_DEPENDS cuda/test/emulator_device cuda/*/test/emulator_device)
+  target_include_directories(jccl_emulated PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}" native ${JCCL_EMULATOR_HEADERS})
   jccl_precompile_headers(jccl_emulated)
   target_compile_definitions(jccl_emulated PRIVATE
     JCCL_KERNEL_BUDGET="${CMAKE_CURRENT_SOURCE_DIR}/cuda/kernels/budget.txt")
 
   if(JCCL_HAS_GTEST)
-    file(GLOB JCCL_EMULATED_TESTS CONFIGURE_DEPENDS cuda/test/*_test.cc)
+    file(GLOB JCCL_EMULATED_TESTS CONFIGURE_DEPENDS cuda/test/*_test.cc cuda/*/test/*_test.cc)
     jccl_test_program(jccl_cuda_emulated_test ${JCCL_EMULATED_TESTS} native/test/faulty_net.cc)
     target_link_libraries(jccl_cuda_emulated_test PRIVATE jccl_emulated jccl_cuda_runtime)
     foreach(library IN LISTS jccl_reducing)
@@ -82,7 +83,6 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
 
   # The libraries that Java's tests load instead of libjccl_cuda.so and libjccl_cuda_mutated.so.
   if(JCCL_JNI_HEADERS)
-    file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc)
     add_library(jccl_cuda_jni OBJECT ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE} native/base/cycle_clock.cc
       native/base/limit_hint.cc)
     add_dependencies(jccl_cuda_jni jccl_build_id_digest)

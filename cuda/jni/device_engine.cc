@@ -1,5 +1,6 @@
-// Natives of io.jccl.nativelib.DeviceEngine and DeviceSlots.
-#include "cuda/kernels/element_class.h"
+// Natives of io.jccl.nativelib.DeviceEngine and DeviceSlots. The natives of DeviceEngine for an algorithm that can be left
+// out are in the algorithm's folder.
+#include "cuda/jni/device_handle.h"
 #include "cuda/runtime/device_communicator.h"
 #include "io_jccl_nativelib_DeviceConfig.h"
 #include "io_jccl_nativelib_DeviceEngine.h"
@@ -21,10 +22,6 @@ using device::Issued;
 // The last failure of this thread to create a communicator. It is kept here because there is no communicator that could
 // keep it.
 thread_local LastFailure createError;
-
-DeviceCommunicator& communicatorOf(jlong handle) { return *reinterpret_cast<DeviceCommunicator*>(handle); }
-
-jint codeOf(const Status& status) { return static_cast<jint>(status.code()); }
 
 static_assert(isLayout({JCCL_ROW(ISSUED_CHOICE), JCCL_ROW(ISSUED_SEQUENCE)}, JCCL_ROW(ISSUED_LENGTH)));
 
@@ -261,44 +258,6 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_selfTest(JNIEnv*, jcl
       [&] { return codeOf(communicatorOf(handle).selfTest(static_cast<Protocol>(protocol), timeoutNanos)); });
 }
 
-JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_DeviceEngine_createMulticast(JNIEnv* env, jclass, jlong handle) {
-  return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
-    std::vector<uint8_t> info;
-    if (!communicatorOf(handle).createMulticast(info)) return nullptr;
-    return newBytes(env, info.data(), info.size());
-  });
-}
-
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_takeMulticastDescriptor(JNIEnv*, jclass, jlong handle) {
-  return communicatorOf(handle).takeMulticastDescriptor();
-}
-
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_joinMulticast(JNIEnv* env, jclass, jlong handle,
-                                                                         jbyteArray info, jint descriptor) {
-  UniqueFd owned(descriptor);
-  return guardedCode([&]() -> jint {
-    std::vector<uint8_t> bytes;
-    if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
-    return codeOf(communicatorOf(handle).joinMulticast(bytes, owned.release()));
-  });
-}
-
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_bindMulticast(JNIEnv*, jclass, jlong handle) {
-  return guardedCode([&] { return codeOf(communicatorOf(handle).bindMulticast()); });
-}
-
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_testMulticast(JNIEnv*, jclass, jlong handle,
-                                                                         jlong timeoutNanos) {
-  return guardedCode([&] { return codeOf(communicatorOf(handle).testMulticast(timeoutNanos)); });
-}
-
-JNIEXPORT void JNICALL Java_io_jccl_nativelib_DeviceEngine_dropMulticast(JNIEnv*, jclass, jlong handle) {
-  guarded<bool>(false, [&] {
-    communicatorOf(handle).dropMulticast();
-    return true;
-  });
-}
-
 JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_DeviceEngine_describeBuffer(JNIEnv* env, jclass, jlong handle,
                                                                                 jlong address, jlong bytes) {
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
@@ -355,10 +314,6 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_closeBuffer(JNIEnv*, 
                                                                        jlong timeoutNanos) {
   return guardedCode(
       [&] { return codeOf(communicatorOf(handle).closeBuffer(static_cast<uint64_t>(number), timeoutNanos)); });
-}
-
-JNIEXPORT jboolean JNICALL Java_io_jccl_nativelib_DeviceEngine_executesByNvls(JNIEnv*, jclass, jint operation) {
-  return device::nvlsExecutes(OperationCode::decode(operation)) ? JNI_TRUE : JNI_FALSE;
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_run(JNIEnv* env, jclass, jlong handle, jint operation,

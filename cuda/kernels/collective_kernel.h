@@ -50,10 +50,8 @@ class CollectiveKernel {
       case Algorithm::Direct:
         failed = direct(launch, work, block, shared);
         break;
-      case Algorithm::Nvls:
-      case Algorithm::CollNetChain:
-      case Algorithm::CollNetDirect:
-        break;  // other kernels execute these algorithms
+      default:
+        break;  // other kernels execute the other algorithms
     }
     if (failed) return false;
     block.close();

@@ -53,30 +53,4 @@ constexpr ElementClass elementClassOf(Collective collective, DataType type) {
   return ElementClass::Int8;
 }
 
-// Returns true if an NVLS kernel executes the operation. The switch has no product, no minimum or maximum of floats
-// that keeps NaNs, and no sums of types below 32 bits except 16-bit floats.
-constexpr bool nvlsExecutes(const OperationCode& code) {
-  switch (code.collective) {
-    case Collective::AllGather:
-      return true;
-    case Collective::AllReduce:
-    case Collective::ReduceScatter:
-      break;
-    default:
-      return false;
-  }
-  switch (code.op) {
-    case ReduceOp::Sum:
-    case ReduceOp::Avg:
-      return sizeOf(code.type) >= 2;
-    case ReduceOp::Min:
-    case ReduceOp::Max: {
-      const ElementClass element = elementClassOf(code.collective, code.type);
-      return element == ElementClass::Int32 || element == ElementClass::Int64;
-    }
-    default:
-      return code.op == ReduceOp::And || code.op == ReduceOp::Or || code.op == ReduceOp::Xor;
-  }
-}
-
 }  // namespace jccl::device

@@ -1,6 +1,6 @@
 #include "cuda/kernels/registry.h"
 
-#include <array>
+#include <utility>
 
 namespace jccl::device {
 namespace {
@@ -8,10 +8,18 @@ namespace {
 constexpr int kInPlace = 3 * kElementClassCount;
 constexpr int kExchange = kInPlace + kElementClassCount;
 constexpr int kCollNet = kExchange + 1;
-constexpr int kNvls = kCollNet + kElementClassCount;
+constexpr int kOwn = kCollNet + kElementClassCount;
 
-std::array<KernelEntry, kKernelCount> makeEntries() {
-  std::array<KernelEntry, kKernelCount> entries{};
+// Initialised before any object of namespace scope that adds kernels.
+constinit const AddedKernels* lastAdded = nullptr;
+constinit int count = kOwn;
+
+KernelEntry entryOf(const char* family, ElementClass element, int capability = 0) {
+  return {std::string("jccl_") + family + "_" + nameOf(element), family, family, Protocol::Simple, element, capability};
+}
+
+std::vector<KernelEntry> makeEntries() {
+  std::vector<KernelEntry> entries(kOwn);
   for (int i = 0; i < kElementClassCount; ++i) {
     const auto element = static_cast<ElementClass>(i);
     for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
@@ -19,22 +27,17 @@ std::array<KernelEntry, kKernelCount> makeEntries() {
       entries[static_cast<int>(protocol) * kElementClassCount + i] = {"jccl_" + image + "_" + nameOf(element), image,
                                                                       "collective", protocol, element};
     }
-    entries[kInPlace + i] = {std::string("jccl_in_place_") + nameOf(element), "in_place", "in_place", Protocol::Simple,
-                             element};
-    entries[kCollNet + i] = {std::string("jccl_coll_net_") + nameOf(element), "coll_net", "coll_net", Protocol::Simple,
-                             element};
+    entries[kInPlace + i] = entryOf("in_place", element);
+    entries[kCollNet + i] = entryOf("coll_net", element);
   }
   entries[kExchange] = {"jccl_exchange", "exchange", "exchange", Protocol::Simple, ElementClass::Int8};
-  for (int i = 0; i < kNvlsKernelCount; ++i) {
-    const auto element = static_cast<ElementClass>(i);
-    entries[kNvls + i] = {std::string("jccl_nvls_") + nameOf(element), "nvls", "nvls", Protocol::Simple, element};
-  }
+  if (lastAdded != nullptr) lastAdded->append(entries);
   return entries;
 }
 
 // Never destroyed: threads may launch kernels until the process ends.
-const std::array<KernelEntry, kKernelCount>& entries() {
-  static const auto* all = new std::array<KernelEntry, kKernelCount>(makeEntries());
+const std::vector<KernelEntry>& entries() {
+  static const auto* all = new std::vector<KernelEntry>(makeEntries());
   return *all;
 }
 
@@ -53,14 +56,24 @@ const KernelEntry& collNetKernel(Collective collective, DataType type) {
   return entries()[kCollNet + static_cast<int>(elementClassOf(collective, type))];
 }
 
-const KernelEntry& nvlsKernel(Collective collective, DataType type) {
-  return entries()[kNvls + static_cast<int>(elementClassOf(collective, type))];
-}
-
 const KernelEntry& exchangeKernel() { return entries()[kExchange]; }
+
+int kernelCount() { return static_cast<int>(entries().size()); }
 
 const KernelEntry& kernelAt(int index) { return entries()[index]; }
 
 int numberOf(const KernelEntry& kernel) { return static_cast<int>(&kernel - entries().data()); }
+
+AddedKernels::AddedKernels(const char* family, int elements, int capability) noexcept
+    : family_(family),
+      elements_(elements),
+      capability_(capability),
+      before_(std::exchange(lastAdded, this)),
+      begin_(std::exchange(count, count + elements)) {}
+
+void AddedKernels::append(std::vector<KernelEntry>& entries) const {
+  if (before_ != nullptr) before_->append(entries);
+  for (int i = 0; i < elements_; ++i) entries.push_back(entryOf(family_, static_cast<ElementClass>(i), capability_));
+}
 
 }  // namespace jccl::device

@@ -130,8 +130,9 @@ inline bool hasComeTo(uint32_t word, uint32_t value) { return static_cast<int32_
 
 // Loads every kernel on the current device. Loading one later could wait for a kernel that spins.
 Status loadKernels();
-// Returns an error with the reason if this build has no multicast kernels (NVLS) for the current device.
-Status hasNvlsKernels();
+// Returns an error with the reason if this build does not have the kernel for the current device. Only kernels with a
+// lowest capability may be missing.
+Status hasKernel(const KernelEntry& kernel);
 // Computes, for each kernel, how many blocks can be resident on a multiprocessor at once; sets `blocks` to the minimum.
 Status residentBlocks(int threads, int& blocks);
 // Launches a kernel. `descriptor` is its only argument; the driver copies it.

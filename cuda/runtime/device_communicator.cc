@@ -144,9 +144,9 @@ DeviceCommunicator::~DeviceCommunicator() {
   if (!idle) {
     segment_->leak();
     tables_.leak();
-    multicast_.leak();
     control_.leak();
     staged_.leak();
+    for (const auto& one : added_) one->leak();
     for (PeerMemory& memory : opened_) memory.leak();
     for (const auto& memory : buffers_.closeAll()) memory->leak();
     if (adapterMemory_ != nullptr) adapterMemory_->leak();
@@ -161,12 +161,14 @@ DeviceCommunicator::~DeviceCommunicator() {
   } else if (!segment_->hasDescriptor()) {
     segment_->leak();  // this process does not learn when peers in other processes have ended their last operation
   }
-  // After a failure, a kernel of another process may still use the multicast object.
-  if (!allInProcess_ && failure_ != Code::Ok) multicast_.leak();
+  // After a failure, a kernel of another process may still use this rank's memory.
+  if (!allInProcess_ && failure_ != Code::Ok) {
+    for (const auto& one : added_) one->leakShared();
+  }
   if (!pages_.empty() && pages_[config_.rank]) pages_[config_.rank].answer();
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
   retired.retire(config_.device, buffers_.closeAll());
-  retired.retire(config_.device, std::move(multicast_));
+  retired.retire(config_.device, std::move(added_));
   retired.retire(config_.device, std::move(segment_));
   retired.retire(config_.device, std::move(opened_));
   retired.retire(config_.device, std::move(staged_));

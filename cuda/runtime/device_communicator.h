@@ -24,6 +24,7 @@
 #include "collnet/coll_net_offer.h"
 #include "cuda/runtime/access_page.h"
 #include "cuda/runtime/adapter_memory.h"
+#include "cuda/runtime/added_algorithm.h"
 #include "cuda/runtime/argument_areas.h"
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/device_heap.h"
@@ -31,7 +32,6 @@
 #include "cuda/runtime/device_plan.h"
 #include "cuda/runtime/device_segment.h"
 #include "cuda/runtime/keep_alive_group.h"
-#include "cuda/runtime/multicast_memory.h"
 #include "cuda/runtime/peer_reach.h"
 #include "cuda/runtime/registered_buffers.h"
 #include "cuda/runtime/registered_memory.h"
@@ -135,16 +135,20 @@ class DeviceCommunicator {
   // Sends known data over every connection with one protocol, and waits for it. All ranks call this together.
   Status selfTest(Protocol protocol, int64_t timeoutNanos);
 
-  // NVLS, after prepare. One rank creates a multicast object and sends the others the `info` of createMulticast; all
-  // ranks join. When all have joined, all bind; when all have bound, all test the object together. If any step fails on
-  // any rank, all ranks drop the object. `descriptor` is the object's descriptor as received from another process, -1
-  // if a rank of this process created the object; joinMulticast closes it.
-  Status createMulticast(std::vector<uint8_t>& info);
-  int takeMulticastDescriptor() { return multicastDescriptor_.release(); }
-  Status joinMulticast(std::span<const uint8_t> info, int descriptor);
-  Status bindMulticast();
-  Status testMulticast(int64_t timeoutNanos);
-  void dropMulticast();
+  // Returns this communicator's object of a class of AddedAlgorithm, and makes it first if there is none. Not called
+  // while operations run.
+  template <class Added>
+  Added& added() {
+    for (const auto& one : added_) {
+      if (auto* found = dynamic_cast<Added*>(one.get())) return *found;
+    }
+    auto made = std::make_unique<Added>(*this);
+    Added& result = *made;
+    added_.push_back(std::move(made));
+    return result;
+  }
+  // Sums known data by an added algorithm, and waits for it. All ranks call this together.
+  Status testAdded(Algorithm algorithm, int64_t timeoutNanos);
 
   // Registers buffers on which ranks of several processes work in place, after prepare. All ranks do this together,
   // when their operations have ended. Each rank describes its buffer, opens the buffers of all peers by their `info`,
@@ -177,6 +181,8 @@ class DeviceCommunicator {
   Issued endGroup(int64_t timeoutNanos, Stream stream);
   void dropGroup();
   const DeviceCommunicatorConfig& config() const { return config_; }
+  // Returns true if all peers that connect by their own memory are threads of this process.
+  bool allInProcess() const { return allInProcess_; }
   // Returns the channels for the kernels, in device memory; valid after prepare.
   DeviceChannel* channels() const { return plan_.channelsIn(tables_.base()); }
   // Returns the control words that end every wait of the kernels. The words live as long as this object.
@@ -184,7 +190,7 @@ class DeviceCommunicator {
   // Returns the nearest choice that this communicator can execute. All ranks get the same choice, because it depends
   // only on facts that they share.
   Choice adjustChoice(Choice choice, OperationCode code) const;
-  // Returns the nearest choice among the algorithms other than NVLS and CollNet.
+  // Returns the nearest choice among ring, tree and direct.
   Choice adjustChoice(Choice choice, Collective collective) const;
   // Returns this communicator's own stream, for operations without a stream of the application.
   Stream ownStream() const { return stream_; }
@@ -203,6 +209,8 @@ class DeviceCommunicator {
   void abort(Code code);
   Code failure() const;
   std::string lastError() const;
+  // Keeps the message of a failure for lastError, and returns the status.
+  Status noted(Status status);
   std::vector<ChannelWait> waiting() const;
   uint64_t lastIssued() const;
   // The last operations, recorded when they are put on their streams. Collectives have sequence numbers that are equal
@@ -245,7 +253,6 @@ class DeviceCommunicator {
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
   Status allocateControl();
   Status shareDevice();
-  Status noted(Status status);
   static uint32_t loadWord(const uint32_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
   Code refuse(const Status& status) { return noted(status).code(); }
   Status makeSegment();
@@ -253,10 +260,12 @@ class DeviceCommunicator {
   Status openPeer(int peer, const Introduction& theirs, int descriptor, DevicePlan::PeerSegment& segment);
 
   Status allocateForTests();
-  struct MulticastIntroduction;
+  Status whileTesting(const std::function<Status()>& body);
   Status testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos);
 
   bool inPlaceFits(Collective collective) const;
+  // Returns the added algorithm that executes operations of this algorithm; null: none.
+  const AddedAlgorithm* addedFor(Algorithm algorithm) const;
   size_t collNetBytes(OperationCode code) const;
   Status registerStaged(const StagedEnds& ends);
   Status checkReach(DeviceOperation& operation);
@@ -301,13 +310,12 @@ class DeviceCommunicator {
   MemoryHandle handle_;
   std::string noHandle_;  // reason why the segment has no legacy handle
   HeapMemory tables_, control_;
-  MulticastMemory multicast_;
-  UniqueFd multicastDescriptor_;
   std::vector<DevicePlan::PeerSegment> peers_;
   std::vector<PeerMemory> opened_;
   StagedMemory staged_;
   std::vector<StagedEnds> collNet_;  // by channel
   CollNetOffer collNetOffer_;
+  std::vector<std::unique_ptr<AddedAlgorithm>> added_;
   std::shared_ptr<AdapterMemory> adapterMemory_;
   StagingActivity* activity_ = nullptr;
   // True if all peers that connect by their own memory are threads of this process.

@@ -1,10 +1,10 @@
 // Loads and launches the kernels of the library.
-#include <array>
 #include <atomic>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "cuda/driver/driver.h"
 #include "cuda/kernels/image.h"
@@ -24,14 +24,14 @@ using driver::statusOf;
 // to the cache.
 constexpr int kSharedCarveout = 50;
 
-using Functions = std::array<driver::Function, kKernelCount>;
+using Functions = std::vector<driver::Function>;
 
 // The kernels, loaded into the primary context of a device.
 struct LoadedKernels {
   std::mutex loading;
   std::atomic<bool> complete{false};
   std::map<std::string, driver::Module> modules;  // by name of the image
-  Functions functions{};                          // indexed like kernelAt()
+  Functions functions;                            // indexed like kernelAt(); null: not for this device
   // True if the kernels get a memory synchronization domain of their own. Then fences of other kernels do not wait for
   // what these kernels write to other GPUs, nor fences of these kernels for writes of others. GPUs of compute
   // capability 9.0 and later have several domains (CUDA C Programming Guide, Memory Synchronization Domains).
@@ -87,18 +87,16 @@ Status loadOne(driver::Module module, int device, const std::string& name, drive
   return result == driver::Result::Success ? Status::ok() : notLoaded(call, result, device, name);
 }
 
-// Devices of lower capability have no multicast objects.
-constexpr int kNvlsCapability = 90;
-
 // The caller holds kernels.loading.
 Status loadAll(int device, LoadedKernels& kernels) {
   DeviceProperties properties;
   if (Status status = describeDevice(device, properties); !status) return status;
   kernels.remoteDomain = properties.syncDomains > 1;
-  for (int i = 0; i < kKernelCount; ++i) {
+  kernels.functions.resize(static_cast<size_t>(kernelCount()));
+  for (int i = 0; i < kernelCount(); ++i) {
     const KernelEntry& kernel = kernelAt(i);
-    const bool nvls = kernel.image == "nvls";
-    if (nvls && (properties.capability < kNvlsCapability || imageOf(kernel.image) == nullptr)) continue;
+    if (properties.capability < kernel.capability) continue;
+    if (kernel.capability != 0 && imageOf(kernel.image) == nullptr) continue;
     driver::Module& module = kernels.modules[kernel.image];
     if (module == nullptr) {
       driver::Module loaded = nullptr;
@@ -141,21 +139,22 @@ Status loadKernels() {
   return functionsHere(functions);
 }
 
-Status hasNvlsKernels() {
+Status hasKernel(const KernelEntry& kernel) {
   const Functions* functions = nullptr;
   if (Status status = functionsHere(functions); !status) return status;
-  if ((*functions)[numberOf(nvlsKernel(Collective::AllReduce, DataType::Float32))] != nullptr) return Status::ok();
-  return Status::transport(
-      imageOf("nvls") == nullptr
-          ? "this build has no kernels for compute capability 9.0 or later; build with JCCL_CUDA_ARCHITECTURES=all"
-          : "its compute capability is below 9.0");
+  if ((*functions)[numberOf(kernel)] != nullptr) return Status::ok();
+  const std::string capability = std::to_string(kernel.capability / 10) + "." + std::to_string(kernel.capability % 10);
+  return Status::transport(imageOf(kernel.image) == nullptr
+                               ? "this build has no kernels for compute capability " + capability +
+                                     " or later; build with JCCL_CUDA_ARCHITECTURES=all"
+                               : "its compute capability is below " + capability);
 }
 
 Status residentBlocks(int threads, int& blocks) {
   blocks = 0;
   const Functions* functions = nullptr;
   if (Status status = functionsHere(functions); !status) return status;
-  for (int i = 0; i < kKernelCount; ++i) {
+  for (int i = 0; i < kernelCount(); ++i) {
     if ((*functions)[i] == nullptr) continue;
     int found = 0;
     const driver::Result result = driver().residentBlocks(&found, (*functions)[i], threads, 0);

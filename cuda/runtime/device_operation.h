@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/runtime/added_algorithm.h"
 #include "engine/exchange_tasks.h"
 #include "engine/operation.h"
 
@@ -31,9 +32,10 @@ std::string describe(const MemoryRange& memory);
 struct DeviceOperation {
   // For sends and receives only the code is set: SendRecv.
   Operation operation;
-  std::vector<int64_t> counts;          // for a v-form; `operation` points into it
-  std::vector<PointToPointTask> tasks;  // for operations that consist of sends and receives
-  bool unreachable = false;             // for operations in place: true if a peer cannot reach a buffer
+  std::vector<int64_t> counts;            // for a v-form; `operation` points into it
+  std::vector<PointToPointTask> tasks;    // for operations that consist of sends and receives
+  bool unreachable = false;               // for operations in place: true if a peer cannot reach a buffer
+  const AddedAlgorithm* added = nullptr;  // launches the operation; null: a kernel for ring, tree and direct
   // In place: address of our buffers in each peer's process, by peer. Empty if all peers use our own addresses.
   std::vector<uint64_t> sendThere, recvThere;
 
@@ -42,7 +44,6 @@ struct DeviceOperation {
   bool isExchange() const { return !isCollective() || jccl::isExchange(operation.code.collective); }
   bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
   bool isCollNet() const { return jccl::isCollNet(operation.choice.algorithm); }
-  bool isNvls() const { return operation.choice.algorithm == Algorithm::Nvls; }
 };
 
 // Memory that an operation reads and writes on its own rank.

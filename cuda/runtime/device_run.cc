@@ -59,16 +59,22 @@ Choice DeviceCommunicator::adjustChoice(Choice choice, OperationCode code) const
     const size_t chunk = choice.chunkBytes == 0 ? most : std::min<size_t>(choice.chunkBytes, most);
     return {algorithm, Protocol::Simple, groups, 0, static_cast<uint32_t>(chunk)};
   }
-  if (choice.algorithm != Algorithm::Nvls || !multicast_.isReady() || !nvlsExecutes(code)) {
-    return adjustChoice(choice, code.collective);
+  const AddedAlgorithm* added = addedFor(choice.algorithm);
+  return added != nullptr && added->adjust(code, choice) ? choice : adjustChoice(choice, code.collective);
+}
+
+const AddedAlgorithm* DeviceCommunicator::addedFor(Algorithm algorithm) const {
+  for (const auto& one : added_) {
+    if (one->executes(algorithm)) return one.get();
   }
-  const int channels = std::min<int>(choice.channels, config_.channels);
-  return {Algorithm::Nvls, Protocol::Simple, static_cast<uint8_t>(channels), 0, 0};
+  return nullptr;
 }
 
 Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) const {
-  if (choice.algorithm == Algorithm::Nvls || isCollNet(choice.algorithm))
+  constexpr Algorithm kOwn[] = {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct};
+  if (std::find(std::begin(kOwn), std::end(kOwn), choice.algorithm) == std::end(kOwn)) {
     choice = {Algorithm::Ring, Protocol::Simple, choice.channels, 0, 0};
+  }
   choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, config_.channels));
   if (isExchange(collective)) return {Algorithm::Direct, Protocol::Simple, choice.channels, 0, 0};
   if (choice.algorithm == Algorithm::Tree && (collective != Collective::AllReduce || !plan_.hasTrees())) {
@@ -134,6 +140,7 @@ Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* se
   if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return {refuse(status)};
   DeviceOperation one;
   one.operation = operationOf(code, adjustChoice(choice, code), send, recv);
+  one.added = addedFor(one.operation.choice.algorithm);
   setCount(one.operation, static_cast<size_t>(count), root, config_.size);
   if (one.isExchange()) exchangeTasks(one.operation, config_.rank, config_.size, one.tasks);
   if (Status status = checkReach(one); !status) return {refuse(status)};
@@ -253,20 +260,13 @@ Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operatio
   if (Status status = takeArea(argumentBytes(operations, config_.size), area); !status) return {refuse(status)};
   WorksLauncher launcher(*this, operations, std::move(area), timeoutNanos, stream);
   const DeviceOperation& first = operations.front();
+  if (first.added != nullptr) return first.added->launch(launcher);
   const auto [collective, type, op] = first.operation.code;
   if (first.isInPlace()) {
     InPlaceLaunch launch{};
     launch.descriptors = segment_->as<ExchangeDescriptor>();
     launch.bounceOffset = plan_.bounceOffset();
     return launcher.launch(inPlaceKernel(collective, type), launch);
-  }
-  if (first.isNvls()) {
-    NvlsLaunch launch{};
-    launch.memory = multicast_.memory();
-    launch.multicast = multicast_.multicast();
-    launch.channelCount = static_cast<uint32_t>(config_.channels);
-    launch.slotBytes = config_.nvlsSlotBytes;
-    return launcher.launch(nvlsKernel(collective, type), launch);
   }
   Launch launch{};
   launch.shape = shape_;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kElements = 48 * 1024;  // enough for many LL128 lines and several rounds of small slots
 constexpr std::chrono::milliseconds kGrace{2000};
+constexpr OperationCode kSum{Collective::AllReduce, DataType::Uint32, ReduceOp::Sum};
 
 uint32_t valueOf(int rank, size_t index) {
   uint64_t x = (static_cast<uint64_t>(rank) + 1) * 0x9e3779b97f4a7c15u ^ (index + 1) * 0xd6e8feb86659fd93u;
@@ -73,16 +74,12 @@ Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t co
   return status;
 }
 
-Status DeviceCommunicator::testMulticast(int64_t timeoutNanos) {
+// Runs a body of tests. If the device does not answer, a kernel may use the memory of the tests until the process ends.
+Status DeviceCommunicator::whileTesting(const std::function<Status()>& body) {
   const DeviceGuard guard(config_.device);
   testing_ = true;
-  Choice choice;
-  choice.algorithm = Algorithm::Nvls;
-  choice.channels = static_cast<uint8_t>(config_.channels);
   Status status = guard.status();
-  if (status) {
-    status = testOnce({Collective::AllReduce, DataType::Uint32, ReduceOp::Sum}, choice, kElements, timeoutNanos);
-  }
+  if (status) status = body();
   if (!status && status.code() == Code::Timeout) {
     testDevice_.leak();
     testHost_.leak();
@@ -91,30 +88,31 @@ Status DeviceCommunicator::testMulticast(int64_t timeoutNanos) {
   return noted(status);
 }
 
+Status DeviceCommunicator::testAdded(Algorithm algorithm, int64_t timeoutNanos) {
+  Choice choice;
+  choice.algorithm = algorithm;
+  choice.channels = static_cast<uint8_t>(config_.channels);
+  return whileTesting([&] { return testOnce(kSum, choice, kElements, timeoutNanos); });
+}
+
 Status DeviceCommunicator::selfTest(Protocol protocol, int64_t timeoutNanos) {
-  const DeviceGuard guard(config_.device);
-  testing_ = true;
   const size_t n = static_cast<size_t>(config_.size);
   const size_t count = kElements / n * n;
-  Status status = guard.status();
   Choice choice;
   choice.protocol = protocol;
   choice.channels = static_cast<uint8_t>(config_.channels);
-  const OperationCode sum{Collective::AllReduce, DataType::Uint32, ReduceOp::Sum};
-  for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree}) {
-    choice.algorithm = algorithm;
-    if (status) status = testOnce(sum, choice, count, timeoutNanos);
-  }
-  if (status && protocol == Protocol::Simple) {
-    const OperationCode exchange{Collective::AllToAll, DataType::Uint32, ReduceOp::Sum};
-    status = testOnce(exchange, choice, count, timeoutNanos);
-  }
-  if (!status && status.code() == Code::Timeout) {
-    testDevice_.leak();
-    testHost_.leak();
-  }
-  testing_ = false;
-  return noted(status);
+  return whileTesting([&] {
+    Status status;
+    for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree}) {
+      choice.algorithm = algorithm;
+      if (status) status = testOnce(kSum, choice, count, timeoutNanos);
+    }
+    if (status && protocol == Protocol::Simple) {
+      const OperationCode exchange{Collective::AllToAll, DataType::Uint32, ReduceOp::Sum};
+      status = testOnce(exchange, choice, count, timeoutNanos);
+    }
+    return status;
+  });
 }
 
 }  // namespace jccl::device

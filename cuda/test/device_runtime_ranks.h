@@ -60,19 +60,6 @@ class DeviceRuntimeRanks {
     }
   }
 
-  // Connects all ranks by a multicast object. Returns the first failure.
-  Status connectNvls() {
-    std::vector<uint8_t> info;
-    Status status = ranks_[0]->createMulticast(info);
-    for (auto& rank : ranks_) {
-      if (status) status = rank->joinMulticast(info, -1);
-    }
-    for (auto& rank : ranks_) {
-      if (status) status = rank->bindMulticast();
-    }
-    return status;
-  }
-
   int size() const { return size_; }
   device::DeviceCommunicator& rank(int rank) { return *ranks_[rank]; }
   void close(int rank) { ranks_[rank].reset(); }

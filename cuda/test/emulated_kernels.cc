@@ -1,12 +1,44 @@
 #include "cuda/test/emulated_kernels.h"
 
+#include <map>
+
 #include "cuda/kernels/coll_net_kernel.h"
 #include "cuda/kernels/exchange_kernel.h"
 #include "cuda/kernels/in_place_kernel.h"
-#include "cuda/kernels/nvls_kernel.h"
 #include "cuda/test/emulated_collective.h"
 
 namespace jccl::test {
+namespace {
+
+using Families = std::map<std::string_view, EmulatedFamily::BodyOf>;
+using device::KernelEntry;
+
+Families& families() {
+  static auto* all = new Families();
+  return *all;
+}
+
+const EmulatedFamily kCollective("collective", [](const KernelEntry& entry, const void* descriptor) {
+  return bodyOf<device::Launch>(entry, descriptor, collectiveKernel);
+});
+const EmulatedFamily kInPlace("in_place", [](const KernelEntry& entry, const void* descriptor) {
+  return bodyOf<device::InPlaceLaunch>(entry, descriptor, inPlaceKernel);
+});
+const EmulatedFamily kCollNet("coll_net", [](const KernelEntry& entry, const void* descriptor) {
+  return bodyOf<device::Launch>(entry, descriptor, collNetKernel);
+});
+const EmulatedFamily kExchange("exchange", [](const KernelEntry& entry, const void* descriptor) {
+  return bodyOf<device::ExchangeLaunch>(entry, descriptor, exchangeKernel);
+});
+
+}  // namespace
+
+EmulatedFamily::EmulatedFamily(const char* family, BodyOf bodyOf) { families().emplace(family, bodyOf); }
+
+EmulatedFamily::BodyOf EmulatedFamily::find(std::string_view family) {
+  const auto found = families().find(family);
+  return found == families().end() ? nullptr : found->second;
+}
 
 // A weak symbol, because the library of mutated kernels replaces this function (cuda/test/mutated/emulated.cc).
 [[gnu::weak]] void collectiveKernel(const device::Launch& launch) {
@@ -33,16 +65,6 @@ void collNetKernel(const device::Launch& launch) {
     using Kernel = device::CollNetKernel<E>;
     JCCL_SHARED(typename Kernel::Shared, shared);
     Kernel::run(launch, shared);
-  });
-}
-
-void nvlsKernel(const device::NvlsLaunch& launch) {
-  withElement(device::elementClassOf(launch.code.collective, launch.code.type), [&]<class E>(E*) {
-    if constexpr (device::NvlsKernel<E>::kExists) {
-      using Kernel = device::NvlsKernel<E>;
-      JCCL_SHARED(typename Kernel::Shared, shared);
-      Kernel::run(launch, shared);
-    }
   });
 }
 

@@ -40,31 +40,6 @@ Result load(Function function, const char* call) {
   return result;
 }
 
-// Returns the body of a kernel with a copy of its argument, which cuLaunchKernel makes too. Returns null if the
-// argument belongs to another kernel.
-template <class Argument, class Kernel>
-std::function<void()> bodyOf(const void* argument, const device::KernelEntry& entry, Kernel&& kernel) {
-  Argument launch;
-  std::memcpy(&launch, argument, sizeof launch);
-  if constexpr (!std::is_same_v<Argument, device::ExchangeLaunch>) {
-    if (device::elementClassOf(launch.code.collective, launch.code.type) != entry.element) return nullptr;
-    if (launch.choice.protocol != entry.protocol) return nullptr;
-  }
-  return [launch, kernel] { kernel(launch); };
-}
-
-std::function<void()> bodyOf(const device::KernelEntry& entry, const void* argument) {
-  if (std::strcmp(entry.family, "collective") == 0) {
-    return bodyOf<device::Launch>(argument, entry, test::collectiveKernel);
-  }
-  if (std::strcmp(entry.family, "in_place") == 0) {
-    return bodyOf<device::InPlaceLaunch>(argument, entry, test::inPlaceKernel);
-  }
-  if (std::strcmp(entry.family, "coll_net") == 0) return bodyOf<device::Launch>(argument, entry, test::collNetKernel);
-  if (std::strcmp(entry.family, "nvls") == 0) return bodyOf<device::NvlsLaunch>(argument, entry, test::nvlsKernel);
-  return bodyOf<device::ExchangeLaunch>(argument, entry, test::exchangeKernel);
-}
-
 // Names a launch for reports. All launch structures except the exchange's begin with the same members.
 std::string nameOf(const device::KernelEntry& entry, const void* argument) {
   const bool exchange = std::strcmp(entry.family, "exchange") == 0;
@@ -289,7 +264,7 @@ Result moduleLoad(Module* module, const void* image) {
 }
 
 Result moduleFunction(Function* function, Module module, const char* name) {
-  for (int i = 0; i < device::kKernelCount; ++i) {
+  for (int i = 0; i < device::kernelCount(); ++i) {
     const device::KernelEntry& kernel = device::kernelAt(i);
     if (kernel.name != name || kernel.image != module->image) continue;
     *function = self().given(new driver::FunctionOpaque{module->context, &kernel});
@@ -363,7 +338,8 @@ Result launch(const LaunchConfig* config, Function function, void** arguments, v
     return result;
   const int resident = residentOf(function, static_cast<int>(blockX));
   if (resident == 0) return Result::LaunchOutOfResources;
-  std::function<void()> body = bodyOf(*function->kernel, arguments[0]);
+  const auto bodyOf = test::EmulatedFamily::find(function->kernel->family);
+  std::function<void()> body = bodyOf == nullptr ? nullptr : bodyOf(*function->kernel, arguments[0]);
   if (body == nullptr) return Result::InvalidValue;
   self().countLaunch(remote);
   const EmulatedGpu::Footprint footprint{static_cast<double>(gridX) / resident,

@@ -16,9 +16,9 @@
 
 #include <type_traits>
 
-#include "cuda/device/multicast.h"
 #include "cuda/kernels/block.h"
-#include "cuda/kernels/launch.h"
+#include "cuda/nvls/multicast.h"
+#include "cuda/nvls/nvls_launch.h"
 #include "cuda/primitives/elements.h"
 #include "cuda/primitives/faults.h"
 #include "cuda/primitives/move.h"

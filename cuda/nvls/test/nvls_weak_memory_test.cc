@@ -1,5 +1,5 @@
 // Tests of the flags of NVLS in weak memory, with hundreds of seeds, and that a missing release is caught.
-#include "cuda/kernels/nvls_kernel.h"
+#include "cuda/nvls/nvls_kernel.h"
 #include "cuda/test/device_ranks.h"
 
 namespace jccl::test::nvls_weak_memory_test {

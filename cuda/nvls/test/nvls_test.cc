@@ -7,7 +7,8 @@
 
 #include "cuda/device/convert.h"
 #include "cuda/driver/driver.h"
-#include "cuda/kernels/element_class.h"
+#include "cuda/nvls/nvls_algorithm.h"
+#include "cuda/nvls/nvls_kernels.h"
 #include "cuda/test/application.h"
 #include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/device/gpu_memory.h"
@@ -33,9 +34,26 @@ Choice nvls() {
   return choice;
 }
 
+device::NvlsAlgorithm& nvlsOf(DeviceRuntimeRanks& ranks, int rank) {
+  return ranks.rank(rank).added<device::NvlsAlgorithm>();
+}
+
+// Connects all ranks by a multicast object. Returns the first failure.
+Status connectNvls(DeviceRuntimeRanks& ranks) {
+  std::vector<uint8_t> info;
+  Status status = nvlsOf(ranks, 0).create(info);
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (status) status = nvlsOf(ranks, rank).join(info, -1);
+  }
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (status) status = nvlsOf(ranks, rank).bind();
+  }
+  return status;
+}
+
 struct NvlsRanks : DeviceRuntimeRanks {
   explicit NvlsRanks(int size) : DeviceRuntimeRanks(size, kChannels, size) {
-    const Status status = connectNvls();
+    const Status status = connectNvls(*this);
     EXPECT_TRUE(status.isOk()) << status.message();
   }
 };
@@ -240,9 +258,9 @@ TEST_F(Nvls, GraphsAreReplayed) {
 
 TEST_F(Nvls, IsDroppedIfARankCannotJoin) {
   DeviceRuntimeRanks ranks(2, kChannels, 1);  // both on one device, which can join a team only once
-  const Status status = ranks.connectNvls();
+  const Status status = connectNvls(ranks);
   EXPECT_NE(status.message().find("cuMulticastAddDevice: device=0"), std::string::npos) << status.message();
-  for (int rank = 0; rank < 2; ++rank) ranks.rank(rank).dropMulticast();
+  for (int rank = 0; rank < 2; ++rank) nvlsOf(ranks, rank).drop();
   EXPECT_EQ(ranks.rank(0).adjustChoice(nvls(), kSum).algorithm, Algorithm::Ring);
 }
 

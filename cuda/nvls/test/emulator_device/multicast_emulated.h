@@ -1,4 +1,4 @@
-// Implements cuda/device/multicast.h for the emulator. Only that header includes this one. The order in which the
+// Implements cuda/nvls/multicast.h for the emulator. Only that header includes this one. The order in which the
 // switch reduces changes from load to load.
 #pragma once
 

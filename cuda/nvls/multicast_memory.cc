@@ -1,4 +1,4 @@
-#include "cuda/runtime/multicast_memory.h"
+#include "cuda/nvls/multicast_memory.h"
 
 #include <algorithm>
 #include <map>
@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cuda/driver/driver.h"
+#include "cuda/nvls/nvls_kernels.h"
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/driver_values.h"
 #include "cuda/runtime/virtual_memory.h"

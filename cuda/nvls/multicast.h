@@ -45,7 +45,7 @@ enum class SwitchReduction : uint8_t {
 }  // namespace jccl::simt
 
 #if defined(__CUDACC__)
-#include "cuda/device/multicast_cuda.h"
+#include "cuda/nvls/multicast_cuda.h"
 #else
 #include <multicast_emulated.h>
 #endif

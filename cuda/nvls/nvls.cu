@@ -1,5 +1,5 @@
 #include "cuda/kernels/element_of.h"
-#include "cuda/kernels/nvls_kernel.h"
+#include "cuda/nvls/nvls_kernel.h"
 
 #define JCCL_NVLS_KERNEL(elementName, element)                                                                   \
   extern "C" __global__ void __launch_bounds__(jccl::device::kMaxBlockThreads, 1)                                \

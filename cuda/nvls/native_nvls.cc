@@ -1,0 +1,56 @@
+// Natives of io.jccl.nativelib.DeviceEngine for NVLS.
+#include "cuda/jni/device_handle.h"
+#include "cuda/nvls/nvls_algorithm.h"
+#include "cuda/nvls/nvls_kernels.h"
+#include "io_jccl_nativelib_DeviceEngine.h"
+
+namespace {
+
+using namespace jccl;
+using namespace jccl::jni;
+
+device::NvlsAlgorithm& nvlsOf(jlong handle) { return communicatorOf(handle).added<device::NvlsAlgorithm>(); }
+
+}  // namespace
+
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_DeviceEngine_createMulticast(JNIEnv* env, jclass, jlong handle) {
+  return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
+    std::vector<uint8_t> info;
+    if (!nvlsOf(handle).create(info)) return nullptr;
+    return newBytes(env, info.data(), info.size());
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_takeMulticastDescriptor(JNIEnv*, jclass, jlong handle) {
+  return guarded<jint>(-1, [&] { return nvlsOf(handle).takeDescriptor(); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_joinMulticast(JNIEnv* env, jclass, jlong handle,
+                                                                         jbyteArray info, jint descriptor) {
+  UniqueFd owned(descriptor);
+  return guardedCode([&]() -> jint {
+    std::vector<uint8_t> bytes;
+    if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
+    return codeOf(nvlsOf(handle).join(bytes, owned.release()));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_bindMulticast(JNIEnv*, jclass, jlong handle) {
+  return guardedCode([&] { return codeOf(nvlsOf(handle).bind()); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_testMulticast(JNIEnv*, jclass, jlong handle,
+                                                                         jlong timeoutNanos) {
+  return guardedCode([&] { return codeOf(nvlsOf(handle).test(timeoutNanos)); });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_DeviceEngine_dropMulticast(JNIEnv*, jclass, jlong handle) {
+  guarded<bool>(false, [&] {
+    nvlsOf(handle).drop();
+    return true;
+  });
+}
+
+JNIEXPORT jboolean JNICALL Java_io_jccl_nativelib_DeviceEngine_executesByNvls(JNIEnv*, jclass, jint operation) {
+  return device::nvlsExecutes(OperationCode::decode(operation)) ? JNI_TRUE : JNI_FALSE;
+}

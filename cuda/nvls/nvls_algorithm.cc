@@ -1,0 +1,140 @@
+#include "cuda/nvls/nvls_algorithm.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "cuda/nvls/nvls_kernels.h"
+#include "cuda/nvls/nvls_launch.h"
+#include "cuda/runtime/retired_memory.h"
+#include "cuda/runtime/works_launcher.h"
+
+namespace jccl::device {
+namespace {
+
+constexpr uint64_t kMagic = 0x4a43434c4e564c31;  // "JCCLNVL1"
+
+// Sent to the other ranks by the rank that created the object.
+struct Introduction {
+  uint64_t magic;
+  uint64_t token[2];
+  int64_t process;
+  uint64_t handle;  // valid in process `process`
+  uint64_t bytes;
+  uint32_t slotBytes;
+  int32_t channels;
+  int32_t shareable;
+  int32_t unused;
+};
+
+}  // namespace
+
+Status NvlsAlgorithm::create(std::vector<uint8_t>& info) {
+  const DeviceGuard guard(config().device);
+  Status status = guard.status();
+  if (status && config().size > MulticastChannel::kMaxRanks) {
+    status = Status::invalid("size=" + std::to_string(config().size) + ", expected at most " +
+                             std::to_string(MulticastChannel::kMaxRanks) + " ranks for NVLS");
+  }
+  constexpr uint32_t kWide = 16;
+  if (status && config().nvlsSlotBytes < kWide * static_cast<uint32_t>(config().size)) {
+    status = Status::invalid("nvlsSlotBytes=" + std::to_string(config().nvlsSlotBytes) + ", expected at least " +
+                             std::to_string(kWide) + " for each of " + std::to_string(config().size) + " ranks");
+  }
+  if (status) status = MulticastMemory::supported();
+  if (status) {
+    status = memory_.create(config().size, NvlsLaunch::memoryBytes(config().channels, config().nvlsSlotBytes),
+                            !communicator_.allInProcess());
+  }
+  if (status && !communicator_.allInProcess()) {
+    int descriptor = -1;
+    status = memory_.exportDescriptor(descriptor);
+    descriptor_.reset(descriptor);
+  }
+  if (!status) {
+    drop();
+    return communicator_.noted(status);
+  }
+  Introduction own{};
+  own.magic = kMagic;
+  own.token[0] = config().token[0];
+  own.token[1] = config().token[1];
+  own.process = ::getpid();
+  own.handle = memory_.handle();
+  own.bytes = memory_.bytes();
+  own.slotBytes = config().nvlsSlotBytes;
+  own.channels = config().channels;
+  own.shareable = communicator_.allInProcess() ? 0 : 1;
+  info.resize(sizeof own);
+  std::memcpy(info.data(), &own, sizeof own);
+  return Status::ok();
+}
+
+Status NvlsAlgorithm::join(std::span<const uint8_t> info, int descriptor) {
+  const UniqueFd owned(descriptor);
+  const DeviceGuard guard(config().device);
+  if (!guard.status()) return communicator_.noted(guard.status());
+  Introduction theirs{};
+  if (info.size() == sizeof theirs) std::memcpy(&theirs, info.data(), sizeof theirs);
+  if (theirs.magic != kMagic || std::memcmp(theirs.token, config().token, sizeof theirs.token) != 0 ||
+      theirs.slotBytes != config().nvlsSlotBytes || theirs.channels != config().channels ||
+      theirs.bytes < NvlsLaunch::memoryBytes(config().channels, config().nvlsSlotBytes)) {
+    return communicator_.noted(Status::transport(
+        "the multicast object of another rank has infoBytes=" + std::to_string(info.size()) +
+        " slotBytes=" + std::to_string(theirs.slotBytes) + " channels=" + std::to_string(theirs.channels) +
+        " bytes=" + std::to_string(theirs.bytes) + ", expected slotBytes=" + std::to_string(config().nvlsSlotBytes) +
+        " channels=" + std::to_string(config().channels) +
+        "; all ranks must run the same library with the same JCCL_NVLS_CHUNKSIZE"));
+  }
+  Status status = MulticastMemory::supported();
+  if (status && memory_.handle() == 0) {
+    if (owned) {
+      status = memory_.import(owned.get(), theirs.bytes);
+    } else if (theirs.process == ::getpid()) {
+      memory_.open(theirs.handle, theirs.bytes, theirs.shareable != 0);
+    } else {
+      status = Status::transport("the descriptor of the multicast object was not received");
+    }
+  }
+  if (status) status = memory_.join();
+  return communicator_.noted(status);
+}
+
+Status NvlsAlgorithm::bind() {
+  const DeviceGuard guard(config().device);
+  Status status = guard.status();
+  if (status) status = memory_.bind();
+  // Zeroes the flags before any rank can set one.
+  if (status) status = fillAsync(memory_.memory(), 0, memory_.bytes(), communicator_.ownStream());
+  if (status) status = synchronize(communicator_.ownStream());
+  return communicator_.noted(status);
+}
+
+void NvlsAlgorithm::drop() {
+  const DeviceGuard guard(config().device);
+  descriptor_.reset();
+  RetiredMemory& retired = RetiredMemory::ofThisProcess();
+  retired.retire(config().device, std::move(memory_));
+  retired.collect();
+}
+
+bool NvlsAlgorithm::adjust(OperationCode code, Choice& choice) const {
+  if (!memory_.isReady() || !nvlsExecutes(code)) return false;
+  const int channels = std::min<int>(choice.channels, config().channels);
+  choice = {Algorithm::Nvls, Protocol::Simple, static_cast<uint8_t>(channels), 0, 0};
+  return true;
+}
+
+Issued NvlsAlgorithm::launch(WorksLauncher& launcher) const {
+  const OperationCode& code = launcher.first().operation.code;
+  NvlsLaunch launch{};
+  launch.memory = memory_.memory();
+  launch.multicast = memory_.multicast();
+  launch.channelCount = static_cast<uint32_t>(config().channels);
+  launch.slotBytes = config().nvlsSlotBytes;
+  return launcher.launch(nvlsKernel(code.collective, code.type), launch);
+}
+
+}  // namespace jccl::device

@@ -1,0 +1,45 @@
+// NVLS: the ranks behind one NVLink switch share a multicast object, through which the switch reduces and multicasts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cuda/nvls/multicast_memory.h"
+#include "cuda/runtime/added_algorithm.h"
+#include "cuda/runtime/device_communicator.h"
+
+namespace jccl::device {
+
+// After DeviceCommunicator::prepare, one rank creates a multicast object and sends the others the `info` of create; all
+// ranks join. When all have joined, all bind; when all have bound, all test the object together. If any step fails on
+// any rank, all ranks drop the object.
+class NvlsAlgorithm : public AddedAlgorithm {
+ public:
+  explicit NvlsAlgorithm(DeviceCommunicator& communicator) : communicator_(communicator) {}
+
+  Status create(std::vector<uint8_t>& info);
+  // Returns the object's descriptor for other processes, -1 if there is none. The caller closes it.
+  int takeDescriptor() { return descriptor_.release(); }
+  // `descriptor` is the object's descriptor as received from another process, -1 if a rank of this process created the
+  // object; join closes it.
+  Status join(std::span<const uint8_t> info, int descriptor);
+  Status bind();
+  Status test(int64_t timeoutNanos) { return communicator_.testAdded(Algorithm::Nvls, timeoutNanos); }
+  void drop();
+
+  bool executes(Algorithm algorithm) const override { return algorithm == Algorithm::Nvls; }
+  bool adjust(OperationCode code, Choice& choice) const override;
+  Issued launch(WorksLauncher& launcher) const override;
+  void leak() override { memory_.leak(); }
+  void leakShared() override { memory_.leak(); }
+
+ private:
+  const DeviceCommunicatorConfig& config() const { return communicator_.config(); }
+
+  DeviceCommunicator& communicator_;
+  MulticastMemory memory_;
+  UniqueFd descriptor_;
+};
+
+}  // namespace jccl::device

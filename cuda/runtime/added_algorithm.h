@@ -1,0 +1,35 @@
+// The interface of an algorithm that is in a folder of its own and can be left out (docs/architecture.md). A
+// communicator asks its added algorithms for what differs from ring, tree and direct, and does not know which exist.
+#pragma once
+
+#include "engine/operation.h"
+
+namespace jccl::device {
+
+class WorksLauncher;
+struct Issued;
+
+class AddedAlgorithm {
+ public:
+  AddedAlgorithm() = default;
+  // The communicator may be gone already: RetiredMemory destroys the object when no kernel is in flight.
+  virtual ~AddedAlgorithm() = default;
+  AddedAlgorithm(const AddedAlgorithm&) = delete;
+  AddedAlgorithm& operator=(const AddedAlgorithm&) = delete;
+
+  // Returns true if this object executes operations whose choice has the algorithm. Operations of one object share a
+  // kernel if their elements do.
+  virtual bool executes(Algorithm algorithm) const = 0;
+  // Changes a choice, whose algorithm this object executes, to the nearest choice that it can execute for the
+  // operation. Returns false if there is none. All ranks get the same result.
+  virtual bool adjust(OperationCode code, Choice& choice) const = 0;
+  // Launches operations with choices from adjust().
+  virtual Issued launch(WorksLauncher& launcher) const = 0;
+
+  // Keeps all memory for good, because a kernel of this rank may still use it.
+  virtual void leak() = 0;
+  // Keeps memory that other ranks access for good, because a kernel of another process may still use it.
+  virtual void leakShared() {}
+};
+
+}  // namespace jccl::device
