@@ -209,39 +209,6 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_connectStaged(JNIEnv*
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_setChain(JNIEnv*, jclass, jlong handle, jint channel,
-                                                                    jint up, jint down, jint after, jint before,
-                                                                    jint ranks, jint place) {
-  return guardedCode([&] {
-    return codeOf(communicatorOf(handle).setChain(channel, {up, down, after, before, ranks, place}));
-  });
-}
-
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_setHostTree(JNIEnv* env, jclass, jlong handle, jint channel,
-                                                                       jint up, jintArray down) {
-  return guardedCode([&]() -> jint {
-    std::vector<int32_t> children;
-    if (!copyInts(env, down, children)) return static_cast<jint>(Code::Invalid);
-    return codeOf(communicatorOf(handle).setHostTree(channel, up, children));
-  });
-}
-
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_connectCollNet(JNIEnv* env, jclass, jlong handle,
-                                                                          jlongArray rows, jlong memory) {
-  const std::unique_ptr<std::shared_ptr<const void>> shared(reinterpret_cast<std::shared_ptr<const void>*>(memory));
-  return guardedCode([&]() -> jint {
-    std::vector<int64_t> numbers;
-    if (!copyLongs(env, rows, numbers) || numbers.empty()) return static_cast<jint>(Code::Invalid);
-    const auto& common = *reinterpret_cast<const CollNetOffer*>(numbers[0]);
-    const std::vector<StagedEnds> ends = stagedEnds(std::span<const int64_t>(numbers).subspan(1));
-    return codeOf(communicatorOf(handle).connectCollNet(ends, common, std::move(*shared)));
-  });
-}
-
-JNIEXPORT void JNICALL Java_io_jccl_nativelib_DeviceEngine_dropCollNet(JNIEnv*, jclass, jlong handle) {
-  communicatorOf(handle).dropCollNet();
-}
-
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_controls(JNIEnv*, jclass, jlong handle) {
   return reinterpret_cast<jlong>(&communicatorOf(handle).controls());
 }

@@ -20,25 +20,13 @@ constexpr int kMaxTreeLinks = 3;
 
 // A rank's part in one channel; a grid has one block per channel.
 struct DeviceChannel {
-  LinkEnd* sends;            // by peer; the end after those of all ranks leads to the network that reduces
+  LinkEnd* sends;            // by peer; the end after those of all ranks is for an added algorithm
   LinkEnd* recvs;            // indexed like `sends`
   const int32_t* ringOrder;  // ringOrder[i]: the rank i places after this one
   int32_t ringPosition;      // place of this rank on the ring, counted from rank 0
   int32_t treeUp;            // -1: this rank is the tree's root
   int32_t treeDown[kMaxTreeLinks];
   int32_t treeChildren;
-  // The links towards a network that reduces, and away from it, in the chain and in the tree of a host. For the leader,
-  // chainUp and hostTreeUp are the index of the last end, which leads to the network. chainDown is -1 for the last rank
-  // of the chain.
-  int32_t chainUp;
-  int32_t chainDown;
-  int32_t hostTreeUp;
-  int32_t hostTreeDown[kMaxTreeLinks];
-  int32_t hostTreeChildren;
-  int32_t chainRanks;   // for all-gathers and reduce-scatters: number of ranks from this one to the last of the chain
-  int32_t chainPlace;   // index of this rank among those ranks in order of rank number
-  int32_t leaderAfter;  // on a leader: the next leader, with which it compares operations
-  int32_t leaderBefore;
   uint64_t operations;     // number of collectives that this channel has run; equal on all ranks
   ProgressRecord* record;  // mapped host memory
 };

@@ -7,8 +7,7 @@ namespace {
 
 constexpr int kInPlace = 3 * kElementClassCount;
 constexpr int kExchange = kInPlace + kElementClassCount;
-constexpr int kCollNet = kExchange + 1;
-constexpr int kOwn = kCollNet + kElementClassCount;
+constexpr int kOwn = kExchange + 1;
 
 // Initialised before any object of namespace scope that adds kernels.
 constinit const AddedKernels* lastAdded = nullptr;
@@ -28,7 +27,6 @@ std::vector<KernelEntry> makeEntries() {
                                                                       "collective", protocol, element};
     }
     entries[kInPlace + i] = entryOf("in_place", element);
-    entries[kCollNet + i] = entryOf("coll_net", element);
   }
   entries[kExchange] = {"jccl_exchange", "exchange", "exchange", Protocol::Simple, ElementClass::Int8};
   if (lastAdded != nullptr) lastAdded->append(entries);
@@ -50,10 +48,6 @@ const KernelEntry& collectiveKernel(Protocol protocol, Collective collective, Da
 
 const KernelEntry& inPlaceKernel(Collective collective, DataType type) {
   return entries()[kInPlace + static_cast<int>(elementClassOf(collective, type))];
-}
-
-const KernelEntry& collNetKernel(Collective collective, DataType type) {
-  return entries()[kCollNet + static_cast<int>(elementClassOf(collective, type))];
 }
 
 const KernelEntry& exchangeKernel() { return entries()[kExchange]; }

@@ -2,7 +2,11 @@
 // communicator asks its added algorithms for what differs from ring, tree and direct, and does not know which exist.
 #pragma once
 
+#include <cstddef>
+
+#include "base/status.h"
 #include "engine/operation.h"
+#include "primitives/wait_place.h"
 
 namespace jccl::device {
 
@@ -25,6 +29,14 @@ class AddedAlgorithm {
   virtual bool adjust(OperationCode code, Choice& choice) const = 0;
   // Launches operations with choices from adjust().
   virtual Issued launch(WorksLauncher& launcher) const = 0;
+
+  // Called by DeviceCommunicator::prepare when the tables of the kernels have been written.
+  virtual Status prepare() { return Status::ok(); }
+  // Replaces the peer and the reason of a wait for the channel's extra end (DevicePlan::setExtraEnds), for the object
+  // that has set these ends.
+  virtual void locate(int /*channel*/, WaitPlace& /*place*/) const {}
+  // Returns the bytes of device memory for messages to the user.
+  virtual size_t deviceBytes() const { return 0; }
 
   // Keeps all memory for good, because a kernel of this rank may still use it.
   virtual void leak() = 0;

@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "base/status.h"
-#include "collnet/coll_net_offer.h"
 #include "cuda/runtime/access_page.h"
 #include "cuda/runtime/adapter_memory.h"
 #include "cuda/runtime/added_algorithm.h"
@@ -82,11 +81,6 @@ class DeviceCommunicator {
 
   Status setRing(int channel, const std::vector<int>& order) { return noted(plan_.setRing(channel, order)); }
   Status setTree(int channel, int up, const std::vector<int>& down) { return noted(plan_.setTree(channel, up, down)); }
-  // Sets the chain of one of the first channels, if a network may reduce.
-  Status setChain(int channel, const CollNetChain& chain) { return noted(plan_.setChain(channel, chain)); }
-  Status setHostTree(int channel, int up, const std::vector<int>& down) {
-    return noted(plan_.setHostTree(channel, up, down));
-  }
   // Allocates the segment, and writes the information that peers need to connect.
   Status connectInfo(std::vector<uint8_t>& info);
   // Returns the descriptor of the segment that connectInfo allocated, -1 if there is none. The caller passes it to the
@@ -111,12 +105,6 @@ class DeviceCommunicator {
   Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
                        std::shared_ptr<const void> memory);
   std::vector<int> stagedChannels(int peer) const;
-  // Uses a network that reduces on the first channels. `ends` is indexed by channel; the entries are set for channels
-  // whose chain this rank leads. `common` describes the operations that the plug-ins of all ranks support. Either all
-  // ranks call this, or none.
-  Status connectCollNet(const std::vector<StagedEnds>& ends, const CollNetOffer& common,
-                        std::shared_ptr<const void> memory);
-  void dropCollNet() { collNet_.clear(); }
   // setForwarded sets the number of connections that this GPU forwards for ranks of its host; call it before
   // connectInfo. After connectInfo, forwardedSlots returns the slots of these connections for this rank's adapter.
   // forwardedSlotsOf returns the address at which this GPU reaches the forwarded slots of a peer, null if it does not
@@ -181,6 +169,8 @@ class DeviceCommunicator {
   Issued endGroup(int64_t timeoutNanos, Stream stream);
   void dropGroup();
   const DeviceCommunicatorConfig& config() const { return config_; }
+  const ConnectionShape& shape() const { return shape_; }
+  DevicePlan& plan() { return plan_; }
   // Returns true if all peers that connect by their own memory are threads of this process.
   bool allInProcess() const { return allInProcess_; }
   // Returns the channels for the kernels, in device memory; valid after prepare.
@@ -221,9 +211,7 @@ class DeviceCommunicator {
   uint64_t lastDone();
   // Returns the sequence number of the first collective that failed; 0: none.
   uint64_t failedSequence() const;
-  size_t deviceBytes() const {
-    return segment_->bytes() + tables_.bytes() + (adapterMemory_ == nullptr ? 0 : adapterMemory_->bytes());
-  }
+  size_t deviceBytes() const;
 
  private:
   friend class WorksLauncher;
@@ -266,8 +254,6 @@ class DeviceCommunicator {
   bool inPlaceFits(Collective collective) const;
   // Returns the added algorithm that executes operations of this algorithm; null: none.
   const AddedAlgorithm* addedFor(Algorithm algorithm) const;
-  size_t collNetBytes(OperationCode code) const;
-  Status registerStaged(const StagedEnds& ends);
   Status checkReach(DeviceOperation& operation);
   LaunchControl controlOf(uint64_t number, int64_t timeoutNanos) const;
   Issued submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream);
@@ -313,8 +299,6 @@ class DeviceCommunicator {
   std::vector<DevicePlan::PeerSegment> peers_;
   std::vector<PeerMemory> opened_;
   StagedMemory staged_;
-  std::vector<StagedEnds> collNet_;  // by channel
-  CollNetOffer collNetOffer_;
   std::vector<std::unique_ptr<AddedAlgorithm>> added_;
   std::shared_ptr<AdapterMemory> adapterMemory_;
   StagingActivity* activity_ = nullptr;

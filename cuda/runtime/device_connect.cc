@@ -265,38 +265,9 @@ Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, cons
   segment.staged.assign(config_.channels, {});
   staged_.mapping = std::move(memory);
   for (size_t i = 0; i < ends.size(); ++i) {
-    if (Status status = registerStaged(ends[i]); !status) return noted(status);
+    if (Status status = staged_.add(ends[i], shape_.blockBytes()); !status) return noted(status);
     segment.staged[channels[i]] = ends[i];
   }
-  return Status::ok();
-}
-
-Status DeviceCommunicator::registerStaged(const StagedEnds& ends) {
-  for (uint8_t* block : {ends.sendBlock, ends.recvBlock}) {
-    RegisteredMemory registered;
-    if (Status status = RegisteredMemory::of(block, shape_.blockBytes(), registered); !status) return status;
-    staged_.registered.push_back(std::move(registered));
-  }
-  return Status::ok();
-}
-
-Status DeviceCommunicator::connectCollNet(const std::vector<StagedEnds>& ends, const CollNetOffer& common,
-                                          std::shared_ptr<const void> memory) {
-  for (size_t channel = 0; channel < ends.size(); ++channel) {
-    const bool ours = channel < static_cast<size_t>(config_.channels) && plan_.chain(static_cast<int>(channel)).leads();
-    if (ours == (ends[channel].sendBlock != nullptr)) continue;
-    return noted(Status::invalid("collnet: channel=" + std::to_string(channel) +
-                                 " has ends on another rank than the one that leads its chain"));
-  }
-  const DeviceGuard guard(config_.device);
-  if (!guard.status()) return noted(guard.status());
-  staged_.mapping = std::move(memory);
-  for (const StagedEnds& one : ends) {
-    if (one.sendBlock == nullptr) continue;
-    if (Status status = registerStaged(one); !status) return noted(status);
-  }
-  collNet_ = ends;
-  collNetOffer_ = common;
   return Status::ok();
 }
 
@@ -322,9 +293,12 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   if (status) status = HeapMemory::pinned(plan_.tableBytes(), staging);
   if (status) status = HeapMemory::device(plan_.tableBytes(), tables_);
   if (!status) return noted(status);
-  plan_.write(staging.base(), tables_.base(), segment_->base(), peers_, collNet_, records_);
+  plan_.write(staging.base(), tables_.base(), segment_->base(), peers_, records_);
   status = copyAsync(tables_.base(), staging.base(), plan_.tableBytes(), stream_);
   if (status) status = synchronize(stream_);
+  for (const auto& one : added_) {
+    if (status) status = one->prepare();
+  }
   if (status) status = allocateForTests();
   prepared_ = status.isOk();
   if (prepared_ && inPlace_) keepAlive_->join(*this);

@@ -38,6 +38,12 @@ std::string DeviceCommunicator::crowding() const {
          "(JCCL_MAX_NCHANNELS)";
 }
 
+size_t DeviceCommunicator::deviceBytes() const {
+  size_t bytes = segment_->bytes() + tables_.bytes() + (adapterMemory_ == nullptr ? 0 : adapterMemory_->bytes());
+  for (const auto& one : added_) bytes += one->deviceBytes();
+  return bytes;
+}
+
 std::string DeviceCommunicator::takeNotice() {
   const std::lock_guard lock(mutex_);
   hasNotice_ = false;
@@ -94,9 +100,8 @@ std::vector<ChannelWait> DeviceCommunicator::waiting() const {
     const uint64_t sequence = __atomic_load_n(&record.sequence, __ATOMIC_ACQUIRE);
     if (sequence == 0) continue;
     WaitPlace place = ProgressRecord::decode(__atomic_load_n(&record.place, __ATOMIC_RELAXED));
-    if (place.peer == config_.size) {  // the peer is the network that reduces
-      place.peer = plan_.chain(channel).leaderAfter;
-      place.waitFor = WaitFor::CollNet;
+    if (place.peer == config_.size) {  // the channel waits for its extra end
+      for (const auto& one : added_) one->locate(channel, place);
     }
     waits.push_back(
         {channel, place, sequence - 1, static_cast<int64_t>(__atomic_load_n(&record.waitedNanos, __ATOMIC_RELAXED))});

@@ -12,8 +12,7 @@ namespace {
 bool shareKernel(const DeviceOperation& one, const DeviceOperation& other) {
   if (one.isExchange() || other.isExchange()) return one.isExchange() && other.isExchange();
   const Operation &a = one.operation, &b = other.operation;
-  return one.isInPlace() == other.isInPlace() && one.isCollNet() == other.isCollNet() && one.added == other.added &&
-         a.choice.protocol == b.choice.protocol &&
+  return one.isInPlace() == other.isInPlace() && one.added == other.added && a.choice.protocol == b.choice.protocol &&
          elementClassOf(a.code.collective, a.code.type) == elementClassOf(b.code.collective, b.code.type);
 }
 

@@ -43,7 +43,6 @@ struct DeviceOperation {
   // Returns true if the exchange kernel executes the operation.
   bool isExchange() const { return !isCollective() || jccl::isExchange(operation.code.collective); }
   bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
-  bool isCollNet() const { return jccl::isCollNet(operation.choice.algorithm); }
 };
 
 // Memory that an operation reads and writes on its own rank.

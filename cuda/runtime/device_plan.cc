@@ -24,8 +24,7 @@ DevicePlan::DevicePlan(int rank, int size, int channels, int openChannels, const
       rings_(channels),
       positions_(channels, 0),
       trees_(channels),
-      chains_(channels),
-      hostTrees_(channels),
+      links_(channels),
       staged_(size, false) {}
 
 Status DevicePlan::setRing(int channel, const std::vector<int>& order) {
@@ -47,22 +46,9 @@ Status DevicePlan::setTree(int channel, int up, const std::vector<int>& down) {
   return Status::ok();
 }
 
-Status DevicePlan::setChain(int channel, const CollNetChain& chain) {
-  if (Status status = checkChain(channel, chain, rank_, size_, channels_); !status) return status;
-  chains_[channel] = chain;
+void DevicePlan::addLink(int channel, int peer) {
+  links_[channel].push_back(peer);
   place();
-  return Status::ok();
-}
-
-Status DevicePlan::setHostTree(int channel, int up, const std::vector<int>& down) {
-  if (Status status = checkTree(channel, up, down, rank_, size_, channels_, kMaxTreeLinks); !status) return status;
-  if ((up == -1) != chains_[channel].leads()) {
-    return Status::invalid("tree of the host, channel=" + std::to_string(channel) + " has up=" + std::to_string(up) +
-                           ", expected -1 of the leader of the channel's chain, and another rank of all others");
-  }
-  hostTrees_[channel] = {up, down, true};
-  place();
-  return Status::ok();
 }
 
 void DevicePlan::setStaged(int peer) {
@@ -79,11 +65,8 @@ bool DevicePlan::uses(int peer, int channel) const {
   if (channel < openChannels_) return true;
   const std::vector<int>& ring = rings_[channel];
   if (!ring.empty() && (ring[1 % size_] == peer || ring[size_ - 1] == peer)) return true;
-  const CollNetChain& chain = chains_[channel];
-  for (const int one : {chain.up, chain.down, chain.leaderAfter, chain.leaderBefore}) {
-    if (one == peer) return true;
-  }
-  return trees_[channel].links(peer) || hostTrees_[channel].links(peer);
+  const std::vector<int>& links = links_[channel];
+  return trees_[channel].links(peer) || std::find(links.begin(), links.end(), peer) != links.end();
 }
 
 size_t DevicePlan::bounceOffset() const { return pages(descriptorOffset(channels_, size_, 0)); }
@@ -115,7 +98,7 @@ size_t DevicePlan::tableBytes() const {
 }
 
 void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, const std::vector<PeerSegment>& peers,
-                       const std::vector<StagedEnds>& network, ProgressRecord* records) const {
+                       ProgressRecord* records) const {
   const size_t linksAt = pages(channels_ * sizeof(DeviceChannel));
   const size_t ringsAt = linksAt + pages(2 * channels_ * endsOfChannel() * sizeof(LinkEnd));
   auto* links = reinterpret_cast<LinkEnd*>(staging + linksAt);
@@ -126,11 +109,11 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
   };
   for (int c = 0; c < channels_; ++c) {
     const size_t sends = 2 * static_cast<size_t>(c) * endsOfChannel(), recvs = sends + endsOfChannel();
-    const StagedEnds reducing = static_cast<size_t>(c) < network.size() ? network[c] : StagedEnds();
+    const StagedEnds extra = static_cast<size_t>(c) < extraEnds_.size() ? extraEnds_[c] : StagedEnds();
     links[sends + size_] = links[recvs + size_] = kNoEnd;
-    if (reducing.sendBlock != nullptr) {
-      links[sends + size_] = stagedEnd(reducing.sendBlock, nullptr, reducing.sendHead, TransportKind::Plugin);
-      links[recvs + size_] = stagedEnd(reducing.recvBlock, nullptr, reducing.recvHead, TransportKind::Plugin);
+    if (extra.sendBlock != nullptr) {
+      links[sends + size_] = stagedEnd(extra.sendBlock, nullptr, extra.sendHead, TransportKind::Plugin);
+      links[recvs + size_] = stagedEnd(extra.recvBlock, nullptr, extra.recvHead, TransportKind::Plugin);
     }
     for (int peer = 0; peer < size_; ++peer) {
       links[sends + peer] = links[recvs + peer] = kNoEnd;
@@ -159,15 +142,6 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
     channel.ringPosition = positions_[c];
     channel.treeUp = trees_[c].up;
     for (const int child : trees_[c].down) channel.treeDown[channel.treeChildren++] = child;
-    const CollNetChain& chain = chains_[c];
-    channel.chainUp = chain.leads() ? size_ : chain.up;
-    channel.chainDown = chain.down;
-    channel.hostTreeUp = chain.leads() ? size_ : hostTrees_[c].up;
-    for (const int child : hostTrees_[c].down) channel.hostTreeDown[channel.hostTreeChildren++] = child;
-    channel.chainRanks = chain.ranks;
-    channel.chainPlace = chain.place;
-    channel.leaderAfter = chain.leaderAfter;
-    channel.leaderBefore = chain.leaderBefore;
     channel.record = records + c;
     new (staging + c * sizeof(DeviceChannel)) DeviceChannel(channel);
   }

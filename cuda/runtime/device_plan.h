@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -32,11 +33,12 @@ class DevicePlan {
 
   Status setRing(int channel, const std::vector<int>& order);
   Status setTree(int channel, int up, const std::vector<int>& down);
-  Status setChain(int channel, const CollNetChain& chain);
-  // Sets the tree over the ranks of this host whose root is the leader of the channel's chain. Call setChain first. On
-  // the leader, `up` is -1.
-  Status setHostTree(int channel, int up, const std::vector<int>& down);
-  const CollNetChain& chain(int channel) const { return chains_[channel]; }
+  // Lets an added algorithm use the channel's connections with the peer. Both ranks call this, before their segments are
+  // made.
+  void addLink(int channel, int peer);
+  // Sets ends of connections that lead to no rank, by channel; there may be fewer than channels. Their index in
+  // DeviceChannel::sends and recvs is the number of ranks.
+  void setExtraEnds(std::vector<StagedEnds> ends) { extraEnds_ = std::move(ends); }
   bool complete() const;
   bool hasTrees() const { return hasTrees_; }
   int openChannels() const { return openChannels_; }
@@ -79,11 +81,10 @@ class DevicePlan {
   void setStaged(int peer);
 
   // Writes the tables that the kernels read into `staging`, host memory of tableBytes(). The caller copies them to
-  // `memory`, which is device memory of the same size. `network` contains, by channel, the ends of the connections with
-  // a network that reduces; it may be shorter than the number of channels.
+  // `memory`, which is device memory of the same size.
   size_t tableBytes() const;
   void write(uint8_t* staging, uint8_t* memory, uint8_t* segment, const std::vector<PeerSegment>& peers,
-             const std::vector<StagedEnds>& network, ProgressRecord* records) const;
+             ProgressRecord* records) const;
   DeviceChannel* channelsIn(uint8_t* memory) const { return reinterpret_cast<DeviceChannel*>(memory); }
 
  private:
@@ -96,7 +97,7 @@ class DevicePlan {
   };
 
   void place();
-  // Ends of a channel in each direction: one for every rank, and one for the network.
+  // Ends of a channel in each direction: one for every rank, and the extra end.
   size_t endsOfChannel() const { return static_cast<size_t>(size_) + 1; }
 
   int rank_, size_, channels_, openChannels_;
@@ -105,8 +106,8 @@ class DevicePlan {
   std::vector<int> positions_;           // this rank's place on each ring, counted from rank 0
   std::vector<Tree> trees_;
   bool hasTrees_ = false;
-  std::vector<CollNetChain> chains_;
-  std::vector<Tree> hostTrees_;
+  std::vector<std::vector<int>> links_;  // peers of added algorithms, by channel
+  std::vector<StagedEnds> extraEnds_;    // by channel
   std::vector<bool> staged_;
   std::vector<uint64_t> offsets_;
   int forwarded_ = 0;

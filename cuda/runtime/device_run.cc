@@ -37,28 +37,7 @@ bool DeviceCommunicator::inPlaceFits(Collective collective) const {
           collective == Collective::ReduceScatter);
 }
 
-// Returns how many bytes of one rank's data a chunk contains if the network that reduces (CollNet) executes the
-// operation; 0 if it does not.
-size_t DeviceCommunicator::collNetBytes(OperationCode code) const {
-  const bool gathers = code.collective == Collective::AllGather;
-  const bool scatters = code.collective == Collective::ReduceScatter;
-  if (collNet_.empty() || !(gathers || scatters || code.collective == Collective::AllReduce)) return 0;
-  if ((gathers || scatters) && !collNetOffer_.gathers) return 0;
-  if (!gathers && !collNetOffer_.reduces(code.type, code.op)) return 0;
-  const int ranks = gathers || scatters ? config_.size : 1;
-  const size_t chunk = collNetChunkBytes(collNetOffer_.maxBytes, ranks, sizeOf(code.type));
-  return std::min<size_t>(chunk, shape_.simpleSlotBytes());
-}
-
 Choice DeviceCommunicator::adjustChoice(Choice choice, OperationCode code) const {
-  const size_t most = isCollNet(choice.algorithm) ? collNetBytes(code) : 0;
-  if (most != 0) {
-    // collnet_direct is a tree, which only all-reduces use; other collectives use the chain.
-    const Algorithm algorithm = code.collective == Collective::AllReduce ? choice.algorithm : Algorithm::CollNetChain;
-    const auto groups = static_cast<uint8_t>(std::min<size_t>(choice.channels, collNet_.size()));
-    const size_t chunk = choice.chunkBytes == 0 ? most : std::min<size_t>(choice.chunkBytes, most);
-    return {algorithm, Protocol::Simple, groups, 0, static_cast<uint32_t>(chunk)};
-  }
   const AddedAlgorithm* added = addedFor(choice.algorithm);
   return added != nullptr && added->adjust(code, choice) ? choice : adjustChoice(choice, code.collective);
 }
@@ -270,9 +249,7 @@ Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operatio
   }
   Launch launch{};
   launch.shape = shape_;
-  return launcher.launch(first.isCollNet() ? collNetKernel(collective, type)
-                                           : collectiveKernel(first.operation.choice.protocol, collective, type),
-                         launch);
+  return launcher.launch(collectiveKernel(first.operation.choice.protocol, collective, type), launch);
 }
 
 void WorksLauncher::describe(Works& works, InlineArguments& inlined) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cuda/runtime/device_api.h"
+#include "engine/staging.h"
 
 namespace jccl::device {
 
@@ -74,6 +75,15 @@ struct StagedMemory {
   std::shared_ptr<const void> mapping;  // mapping of the host's engine, which may be destroyed earlier than this object
   std::vector<RegisteredMemory> registered;
 
+  // Registers the blocks of a connection.
+  Status add(const StagedEnds& ends, size_t blockBytes) {
+    for (uint8_t* block : {ends.sendBlock, ends.recvBlock}) {
+      RegisteredMemory one;
+      if (Status status = RegisteredMemory::of(block, blockBytes, one); !status) return status;
+      registered.push_back(std::move(one));
+    }
+    return Status::ok();
+  }
   void leak() {
     for (RegisteredMemory& memory : registered) memory.leak();
     if (mapping != nullptr) new std::shared_ptr<const void>(std::move(mapping));

@@ -2,7 +2,6 @@
 
 #include <map>
 
-#include "cuda/kernels/coll_net_kernel.h"
 #include "cuda/kernels/exchange_kernel.h"
 #include "cuda/kernels/in_place_kernel.h"
 #include "cuda/test/emulated_collective.h"
@@ -23,9 +22,6 @@ const EmulatedFamily kCollective("collective", [](const KernelEntry& entry, cons
 });
 const EmulatedFamily kInPlace("in_place", [](const KernelEntry& entry, const void* descriptor) {
   return bodyOf<device::InPlaceLaunch>(entry, descriptor, inPlaceKernel);
-});
-const EmulatedFamily kCollNet("coll_net", [](const KernelEntry& entry, const void* descriptor) {
-  return bodyOf<device::Launch>(entry, descriptor, collNetKernel);
 });
 const EmulatedFamily kExchange("exchange", [](const KernelEntry& entry, const void* descriptor) {
   return bodyOf<device::ExchangeLaunch>(entry, descriptor, exchangeKernel);
@@ -55,14 +51,6 @@ EmulatedFamily::BodyOf EmulatedFamily::find(std::string_view family) {
 void inPlaceKernel(const device::InPlaceLaunch& launch) {
   withElement(device::elementClassOf(launch.code.collective, launch.code.type), [&]<class E>(E*) {
     using Kernel = device::InPlaceKernel<E>;
-    JCCL_SHARED(typename Kernel::Shared, shared);
-    Kernel::run(launch, shared);
-  });
-}
-
-void collNetKernel(const device::Launch& launch) {
-  withElement(device::elementClassOf(launch.code.collective, launch.code.type), [&]<class E>(E*) {
-    using Kernel = device::CollNetKernel<E>;
     JCCL_SHARED(typename Kernel::Shared, shared);
     Kernel::run(launch, shared);
   });

@@ -13,7 +13,6 @@ namespace jccl::test {
 
 void collectiveKernel(const device::Launch& launch);
 void inPlaceKernel(const device::InPlaceLaunch& launch);
-void collNetKernel(const device::Launch& launch);
 void exchangeKernel(const device::ExchangeLaunch& launch);
 
 // A family of kernels that the emulated driver launches. Each family has an object of namespace scope.

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "collnet/coll_net_member.h"
 #include "cuda/runtime/device_communicator.h"
 #include "engine/communicator.h"
 #include "pxn/pxn.h"
@@ -32,13 +31,27 @@ inline constexpr std::chrono::seconds kAwaitLimit{120};
 // Location of the data of SIMPLE slots.
 enum class Slots { InHost, OnDevice };
 
+class StagedRanks;
+
+// The steps of an added algorithm in the life of StagedRanks.
+class StagedAddition {
+ public:
+  virtual ~StagedAddition() = default;
+  // Changes the configuration of a rank's communicator on the host.
+  virtual void configure(CommunicatorConfig& config) = 0;
+  // Called when a rank has its rings and trees.
+  virtual void layOut(StagedRanks& ranks, int rank) = 0;
+  // Called when all ranks are connected, before they prepare.
+  virtual void connect(StagedRanks& ranks) = 0;
+};
+
 class StagedRanks {
  public:
   // The adapter of a host is near the GPU of the host's first rank. With slots on devices, the host's other ranks send
-  // through that rank (PXN). `collNet` is the plug-in by which the network reduces on all channels, or null for none.
+  // through that rank (PXN).
   StagedRanks(int size, const NetFaults& faults, Slots slots = Slots::InHost, int ranksOfHost = 1,
-              const char* collNet = nullptr)
-      : network(faults), slots_(slots), ranksOfHost_(ranksOfHost), collNet_(collNet) {
+              StagedAddition* addition = nullptr)
+      : network(faults), slots_(slots), ranksOfHost_(ranksOfHost), addition_(addition) {
     static uint64_t communicators = uint64_t{1} << 32;
     ++communicators;
     const size_t n = static_cast<size_t>(size);
@@ -58,7 +71,7 @@ class StagedRanks {
       config.engine.llSlotBytes = config.engine.ll128SlotBytes = 1024;
       config.secret.assign(16, 42);
       config.makeNet = network.maker();
-      if (collNet != nullptr) config.peerTimeoutNanos = 2'000'000'000;  // also limits calls of the plug-in
+      if (addition != nullptr) addition->configure(config);
       expectOk(Communicator::create(config, communicators_[rank]));
       device::DeviceCommunicatorConfig onDevice;
       onDevice.rank = rank;
@@ -73,7 +86,7 @@ class StagedRanks {
     for (int rank = 0; rank < size; ++rank) layOutDevice(rank);
     for (int rank = 0; rank < size; ++rank) introduce(rank, info[rank], deviceInfo[rank]);
     for (int rank = 0; rank < size; ++rank) connect(rank, info, deviceInfo);
-    if (collNet != nullptr) connectCollNet();
+    if (addition != nullptr) addition->connect(*this);
     for (int rank = 0; rank < size; ++rank) prepare(rank);
   }
 
@@ -85,6 +98,8 @@ class StagedRanks {
   }
 
   int size() const { return static_cast<int>(devices_.size()); }
+  int ranksOfHost() const { return ranksOfHost_; }
+  int hosts() const { return size() / ranksOfHost_; }
   int hostOf(int rank) const { return rank / ranksOfHost_; }
   int forwarderOf(int rank) const { return hostOf(rank) * ranksOfHost_; }
   DeviceCommunicator& operator[](int rank) { return *devices_[rank]; }
@@ -157,78 +172,14 @@ class StagedRanks {
     for (int channel = 0; channel < kChannels; ++channel) {
       expectOk(device.setRing(channel, order));
       expectOk(device.setTree(channel, rank - 1, down));
-      if (collNet_ == nullptr) continue;
-      expectOk(device.setChain(channel, chainOf(rank, channel)));
-      setHostTree(rank, channel);
     }
+    if (addition_ != nullptr) addition_->layOut(*this, rank);
     for (int peer = 0; peer < size(); ++peer) {
       if (hostOf(peer) != hostOf(rank)) expectOk(device.setStaged(peer));
     }
   }
 
-  int hosts() const { return size() / ranksOfHost_; }
-  // Returns the rank at a place of a host's chain. The chain of each channel begins with another rank.
-  int chained(int host, int channel, int place) const { return host * ranksOfHost_ + (channel + place) % ranksOfHost_; }
-  int placeOf(int rank, int channel) const {
-    int place = 0;
-    while (chained(hostOf(rank), channel, place) != rank) ++place;
-    return place;
-  }
-
-  void setHostTree(int rank, int channel) {
-    const int place = placeOf(rank, channel);
-    std::vector<int> down;
-    for (const int below : {2 * place + 1, 2 * place + 2}) {
-      if (below < ranksOfHost_) down.push_back(chained(hostOf(rank), channel, below));
-    }
-    const int up = place == 0 ? -1 : chained(hostOf(rank), channel, (place - 1) / 2);
-    expectOk(devices_[rank]->setHostTree(channel, up, down));
-  }
-
-  CollNetChain chainOf(int rank, int channel) const {
-    const int host = hostOf(rank);
-    const int place = placeOf(rank, channel);
-    CollNetChain chain;
-    chain.ranks = ranksOfHost_ - place;
-    for (int below = place + 1; below < ranksOfHost_; ++below) {
-      if (chained(host, channel, below) < rank) ++chain.place;
-    }
-    if (place + 1 < ranksOfHost_) chain.down = chained(host, channel, place + 1);
-    if (place > 0) {
-      chain.up = chained(host, channel, place - 1);
-    } else {
-      chain.leaderAfter = chained((host + 1) % hosts(), channel, 0);
-      chain.leaderBefore = chained((host + hosts() - 1) % hosts(), channel, 0);
-    }
-    return chain;
-  }
-
   Pxn& pxnOf(int rank) { return communicators_[rank]->attachment<Pxn>(); }
-  CollNetMember& collNetOf(int rank) { return communicators_[rank]->attachment<CollNetMember>(); }
-
-  void connectCollNet() {
-    std::vector<std::vector<uint8_t>> offers(devices_.size());
-    for (int rank = 0; rank < size(); ++rank) expectOk(collNetOf(rank).offer(collNet_, &offers[rank]));
-    CollNetOffer common;
-    expectOk(CollNetOffer::common(offers, &common));
-    for (int group = 0; group < kChannels; ++group) {
-      std::vector<std::vector<uint8_t>> handles(static_cast<size_t>(hosts()));
-      for (int host = 0; host < hosts(); ++host) {
-        expectOk(collNetOf(chained(host, group, 0)).listen(group, &handles[host]));
-      }
-      std::vector<std::thread> threads;
-      for (int host = 0; host < hosts(); ++host) {
-        threads.emplace_back(
-            [&, host] { expectOk(collNetOf(chained(host, group, 0)).connect(group, handles, host, kLimitNanos)); });
-      }
-      for (std::thread& thread : threads) thread.join();
-    }
-    for (int rank = 0; rank < size(); ++rank) {
-      std::vector<StagedEnds> ends;
-      expectOk(collNetOf(rank).stage(kChannels, common, ranksOfHost_, ends));
-      expectOk(devices_[rank]->connectCollNet(ends, common, communicators_[rank]->memory()));
-    }
-  }
 
   // Returns the connections that the forwarder serves for the other ranks of its host, in the order of these ranks.
   std::vector<ForwardedConnection> forwarded(int forwarder) const {
@@ -316,7 +267,7 @@ class StagedRanks {
 
   const Slots slots_;
   const int ranksOfHost_;
-  const char* const collNet_;
+  StagedAddition* const addition_;
   std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_, forwardedMemory_;  // outlive the members below
   std::vector<std::unique_ptr<Communicator>> communicators_;
   std::vector<std::unique_ptr<DeviceCommunicator>> devices_;

@@ -1,9 +1,9 @@
-#include "cuda/kernels/coll_net_kernel.h"
+#include "cuda/collnet/coll_net_kernel.h"
 #include "cuda/kernels/element_of.h"
 
 #define JCCL_COLL_NET_KERNEL(elementName, element)                                                                  \
   extern "C" __global__ void __launch_bounds__(jccl::device::kMaxBlockThreads, 1)                                   \
-      jccl_coll_net_##elementName(const __grid_constant__ jccl::device::Launch launch) {                            \
+      jccl_coll_net_##elementName(const __grid_constant__ jccl::device::CollNetLaunch launch) {                     \
     using Kernel = jccl::device::CollNetKernel<jccl::device::ElementOf<jccl::device::ElementClass::element>::Type>; \
     JCCL_SHARED(Kernel::Shared, shared);                                                                            \
     Kernel::run(launch, shared);                                                                                    \

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "collnet/coll_net_member.h"
 #include "collnet/test/switch_process.h"
+#include "cuda/collnet/coll_net_algorithm.h"
 #include "cuda/test/staged_ranks.h"
 
 namespace jccl::test::coll_net_staging_test {
@@ -14,12 +16,106 @@ namespace {
 
 constexpr int64_t kBriefNanos = 300'000'000;
 
+device::CollNetAlgorithm& collNetOf(StagedRanks& ranks, int rank) {
+  return ranks[rank].added<device::CollNetAlgorithm>();
+}
+
+// Connects ranks with a network that reduces on all channels, by a plug-in.
+class CollNetAddition : public StagedAddition {
+ public:
+  explicit CollNetAddition(const char* plugin) : plugin_(plugin) {}
+
+  void configure(CommunicatorConfig& config) override {
+    config.peerTimeoutNanos = 2'000'000'000;  // also limits calls of the plug-in
+  }
+
+  void layOut(StagedRanks& ranks, int rank) override {
+    for (int channel = 0; channel < kChannels; ++channel) {
+      expectOk(collNetOf(ranks, rank).setChain(channel, chainOf(ranks, rank, channel)));
+      setHostTree(ranks, rank, channel);
+    }
+  }
+
+  void connect(StagedRanks& ranks) override {
+    std::vector<std::vector<uint8_t>> offers(static_cast<size_t>(ranks.size()));
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      expectOk(memberOf(ranks, rank).offer(plugin_, &offers[rank]));
+    }
+    CollNetOffer common;
+    expectOk(CollNetOffer::common(offers, &common));
+    for (int group = 0; group < kChannels; ++group) {
+      std::vector<std::vector<uint8_t>> handles(static_cast<size_t>(ranks.hosts()));
+      for (int host = 0; host < ranks.hosts(); ++host) {
+        expectOk(memberOf(ranks, chained(ranks, host, group, 0)).listen(group, &handles[host]));
+      }
+      std::vector<std::thread> threads;
+      for (int host = 0; host < ranks.hosts(); ++host) {
+        threads.emplace_back([&, host] {
+          CollNetMember& leader = memberOf(ranks, chained(ranks, host, group, 0));
+          expectOk(leader.connect(group, handles, host, kLimitNanos));
+        });
+      }
+      for (std::thread& thread : threads) thread.join();
+    }
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      std::vector<StagedEnds> ends;
+      expectOk(memberOf(ranks, rank).stage(kChannels, common, ranks.ranksOfHost(), ends));
+      expectOk(collNetOf(ranks, rank).connect(ends, common, ranks.host(rank).memory()));
+    }
+  }
+
+ private:
+  static CollNetMember& memberOf(StagedRanks& ranks, int rank) { return ranks.host(rank).attachment<CollNetMember>(); }
+  static void expectOk(const Status& status) { EXPECT_TRUE(status.isOk()) << status.message(); }
+
+  // Returns the rank at a place of a host's chain. The chain of each channel begins with another rank.
+  static int chained(const StagedRanks& ranks, int host, int channel, int place) {
+    return host * ranks.ranksOfHost() + (channel + place) % ranks.ranksOfHost();
+  }
+  static int placeOf(const StagedRanks& ranks, int rank, int channel) {
+    int place = 0;
+    while (chained(ranks, ranks.hostOf(rank), channel, place) != rank) ++place;
+    return place;
+  }
+
+  static void setHostTree(StagedRanks& ranks, int rank, int channel) {
+    const int host = ranks.hostOf(rank), place = placeOf(ranks, rank, channel);
+    std::vector<int> down;
+    for (const int below : {2 * place + 1, 2 * place + 2}) {
+      if (below < ranks.ranksOfHost()) down.push_back(chained(ranks, host, channel, below));
+    }
+    const int up = place == 0 ? -1 : chained(ranks, host, channel, (place - 1) / 2);
+    expectOk(collNetOf(ranks, rank).setHostTree(channel, up, down));
+  }
+
+  static device::CollNetChain chainOf(const StagedRanks& ranks, int rank, int channel) {
+    const int host = ranks.hostOf(rank), place = placeOf(ranks, rank, channel);
+    device::CollNetChain chain;
+    chain.ranks = ranks.ranksOfHost() - place;
+    for (int below = place + 1; below < ranks.ranksOfHost(); ++below) {
+      if (chained(ranks, host, channel, below) < rank) ++chain.place;
+    }
+    if (place + 1 < ranks.ranksOfHost()) chain.down = chained(ranks, host, channel, place + 1);
+    if (place > 0) {
+      chain.up = chained(ranks, host, channel, place - 1);
+    } else {
+      chain.leaderAfter = chained(ranks, (host + 1) % ranks.hosts(), channel, 0);
+      chain.leaderBefore = chained(ranks, (host + ranks.hosts() - 1) % ranks.hosts(), channel, 0);
+    }
+    return chain;
+  }
+
+  const char* const plugin_;
+};
+
 struct CollNetStagedRanks {
   CollNetStagedRanks(int hosts, int ranksOfHost, int version = 12)
-      : ranks(hosts * ranksOfHost, faultsOf(5), Slots::InHost, ranksOfHost, collNetPlugin(version)) {}
+      : addition(collNetPlugin(version)),
+        ranks(hosts * ranksOfHost, faultsOf(5), Slots::InHost, ranksOfHost, &addition) {}
 
   const Devices devices{kChannels};
   SwitchProcess networkSwitch;
+  CollNetAddition addition;
   StagedRanks ranks;
 };
 
@@ -160,10 +256,10 @@ TEST(CollNetStaged, OperationsThatTheNetworkDoesNotReduceUseARing) {
 
 TEST(CollNetStaged, TheTreeOfAHostBeginsAtTheLeader) {
   CollNetStagedRanks all(2, 2);
-  EXPECT_EQ(all.ranks[0].setHostTree(0, 1, {}).code(), Code::Invalid);
-  EXPECT_EQ(all.ranks[1].setHostTree(0, -1, {}).code(), Code::Invalid);
+  EXPECT_EQ(collNetOf(all.ranks, 0).setHostTree(0, 1, {}).code(), Code::Invalid);
+  EXPECT_EQ(collNetOf(all.ranks, 1).setHostTree(0, -1, {}).code(), Code::Invalid);
   EXPECT_NE(all.ranks[1].lastError().find("expected -1 of the leader"), std::string::npos) << all.ranks[1].lastError();
-  EXPECT_TRUE(all.ranks[1].setHostTree(0, 0, {}).isOk());
+  EXPECT_TRUE(collNetOf(all.ranks, 1).setHostTree(0, 0, {}).isOk());
 }
 
 // The network sees the same sum on both hosts, so only the leaders' own messages show the mismatch.
