@@ -151,7 +151,7 @@ if(JCCL_HAS_CUDA)
   jccl_shared_library(jccl_cuda)
 
   # A variant of the library with kernels that fail on purpose, for scripts/gpu-bundle. Its other kernels are the real
-  # ones. Kernels of some architectures only are left out, because operations shall use the kernels that fail.
+  # ones. Kernels that only some architectures have are left out, so that operations use the kernels that fail.
   set(copied ${JCCL_KERNEL_NAMES})
   list(REMOVE_ITEM copied ${JCCL_MUTATED_NAMES})
   foreach(image IN LISTS copied)
