@@ -1,7 +1,7 @@
-// Natives of io.jccl.nativelib.DeviceEngine for CollNet.
+// Natives of io.jccl.collnet.NativeDeviceCollNet.
 #include "cuda/collnet/coll_net_algorithm.h"
 #include "cuda/jni/device_handle.h"
-#include "io_jccl_nativelib_DeviceEngine.h"
+#include "io_jccl_collnet_NativeDeviceCollNet.h"
 #include "jni/rows.h"
 
 namespace {
@@ -13,16 +13,17 @@ device::CollNetAlgorithm& collNetOf(jlong handle) { return communicatorOf(handle
 
 }  // namespace
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_setChain(JNIEnv*, jclass, jlong handle, jint channel,
-                                                                    jint up, jint down, jint after, jint before,
-                                                                    jint ranks, jint place) {
-  return guardedCode([&] {
-    return codeOf(collNetOf(handle).setChain(channel, {up, down, after, before, ranks, place}));
+JNIEXPORT jint JNICALL Java_io_jccl_collnet_NativeDeviceCollNet_setChain(JNIEnv* env, jclass, jlong handle,
+                                                                         jint channel, jintArray place) {
+  return guardedCode([&]() -> jint {
+    std::vector<int32_t> at;
+    if (!copyInts(env, place, at) || at.size() != 6) return static_cast<jint>(Code::Invalid);
+    return codeOf(collNetOf(handle).setChain(channel, {at[0], at[1], at[2], at[3], at[4], at[5]}));
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_setHostTree(JNIEnv* env, jclass, jlong handle, jint channel,
-                                                                       jint up, jintArray down) {
+JNIEXPORT jint JNICALL Java_io_jccl_collnet_NativeDeviceCollNet_setHostTree(JNIEnv* env, jclass, jlong handle,
+                                                                            jint channel, jint up, jintArray down) {
   return guardedCode([&]() -> jint {
     std::vector<int32_t> children;
     if (!copyInts(env, down, children)) return static_cast<jint>(Code::Invalid);
@@ -30,8 +31,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_setHostTree(JNIEnv* e
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_connectCollNet(JNIEnv* env, jclass, jlong handle,
-                                                                          jlongArray rows, jlong memory) {
+JNIEXPORT jint JNICALL Java_io_jccl_collnet_NativeDeviceCollNet_connect(JNIEnv* env, jclass, jlong handle,
+                                                                        jlongArray rows, jlong memory) {
   const std::unique_ptr<std::shared_ptr<const void>> shared(reinterpret_cast<std::shared_ptr<const void>*>(memory));
   return guardedCode([&]() -> jint {
     std::vector<int64_t> numbers;
@@ -42,7 +43,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_connectCollNet(JNIEnv
   });
 }
 
-JNIEXPORT void JNICALL Java_io_jccl_nativelib_DeviceEngine_dropCollNet(JNIEnv*, jclass, jlong handle) {
+JNIEXPORT void JNICALL Java_io_jccl_collnet_NativeDeviceCollNet_drop(JNIEnv*, jclass, jlong handle) {
   guarded<bool>(false, [&] {
     collNetOf(handle).drop();
     return true;

@@ -1,8 +1,8 @@
-// Natives of io.jccl.nativelib.DeviceEngine for NVLS.
+// Natives of io.jccl.nvls.NativeNvls.
 #include "cuda/jni/device_handle.h"
 #include "cuda/nvls/nvls_algorithm.h"
 #include "cuda/nvls/nvls_kernels.h"
-#include "io_jccl_nativelib_DeviceEngine.h"
+#include "io_jccl_nvls_NativeNvls.h"
 
 namespace {
 
@@ -13,7 +13,7 @@ device::NvlsAlgorithm& nvlsOf(jlong handle) { return communicatorOf(handle).adde
 
 }  // namespace
 
-JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_DeviceEngine_createMulticast(JNIEnv* env, jclass, jlong handle) {
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_nvls_NativeNvls_create(JNIEnv* env, jclass, jlong handle) {
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::vector<uint8_t> info;
     if (!nvlsOf(handle).create(info)) return nullptr;
@@ -21,12 +21,12 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_DeviceEngine_createMulticast
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_takeMulticastDescriptor(JNIEnv*, jclass, jlong handle) {
+JNIEXPORT jint JNICALL Java_io_jccl_nvls_NativeNvls_takeDescriptor(JNIEnv*, jclass, jlong handle) {
   return guarded<jint>(-1, [&] { return nvlsOf(handle).takeDescriptor(); });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_joinMulticast(JNIEnv* env, jclass, jlong handle,
-                                                                         jbyteArray info, jint descriptor) {
+JNIEXPORT jint JNICALL Java_io_jccl_nvls_NativeNvls_join(JNIEnv* env, jclass, jlong handle, jbyteArray info,
+                                                         jint descriptor) {
   UniqueFd owned(descriptor);
   return guardedCode([&]() -> jint {
     std::vector<uint8_t> bytes;
@@ -35,22 +35,21 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_joinMulticast(JNIEnv*
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_bindMulticast(JNIEnv*, jclass, jlong handle) {
+JNIEXPORT jint JNICALL Java_io_jccl_nvls_NativeNvls_bind(JNIEnv*, jclass, jlong handle) {
   return guardedCode([&] { return codeOf(nvlsOf(handle).bind()); });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_testMulticast(JNIEnv*, jclass, jlong handle,
-                                                                         jlong timeoutNanos) {
+JNIEXPORT jint JNICALL Java_io_jccl_nvls_NativeNvls_test(JNIEnv*, jclass, jlong handle, jlong timeoutNanos) {
   return guardedCode([&] { return codeOf(nvlsOf(handle).test(timeoutNanos)); });
 }
 
-JNIEXPORT void JNICALL Java_io_jccl_nativelib_DeviceEngine_dropMulticast(JNIEnv*, jclass, jlong handle) {
+JNIEXPORT void JNICALL Java_io_jccl_nvls_NativeNvls_drop(JNIEnv*, jclass, jlong handle) {
   guarded<bool>(false, [&] {
     nvlsOf(handle).drop();
     return true;
   });
 }
 
-JNIEXPORT jboolean JNICALL Java_io_jccl_nativelib_DeviceEngine_executesByNvls(JNIEnv*, jclass, jint operation) {
+JNIEXPORT jboolean JNICALL Java_io_jccl_nvls_NativeNvls_executes(JNIEnv*, jclass, jint operation) {
   return device::nvlsExecutes(OperationCode::decode(operation)) ? JNI_TRUE : JNI_FALSE;
 }

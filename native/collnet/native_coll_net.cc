@@ -33,7 +33,7 @@ bool copyAll(JNIEnv* env, jobjectArray array, std::vector<std::vector<uint8_t>>&
 }  // namespace
 
 JNIEXPORT jbyteArray JNICALL Java_io_jccl_collnet_NativeCollNet_offer(JNIEnv* env, jclass, jlong handle,
-                                                                        jstring plugin) {
+                                                                      jstring plugin) {
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::string name;
     std::vector<uint8_t> offer;
@@ -44,7 +44,7 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_collnet_NativeCollNet_offer(JNIEnv* en
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_collnet_NativeCollNet_common(JNIEnv* env, jclass, jlong handle,
-                                                                         jobjectArray offers) {
+                                                                       jobjectArray offers) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
     std::vector<std::vector<uint8_t>> all;
     CollNetOffer common;
@@ -60,8 +60,7 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_collnet_NativeCollNet_common(JNIEnv* e
   });
 }
 
-JNIEXPORT jbyteArray JNICALL Java_io_jccl_collnet_NativeCollNet_listen(JNIEnv* env, jclass, jlong handle,
-                                                                         jint group) {
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_collnet_NativeCollNet_listen(JNIEnv* env, jclass, jlong handle, jint group) {
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::vector<uint8_t> made;
     const HostCall host(handle);
@@ -71,8 +70,8 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_collnet_NativeCollNet_listen(JNIEnv* e
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_collnet_NativeCollNet_connect(JNIEnv* env, jclass, jlong handle, jint group,
-                                                                    jobjectArray handles, jint member,
-                                                                    jlong timeoutNanos) {
+                                                                  jobjectArray handles, jint member,
+                                                                  jlong timeoutNanos) {
   return guardedCode([&]() -> jint {
     std::vector<std::vector<uint8_t>> all;
     if (!copyAll(env, handles, all)) return static_cast<jint>(Code::Invalid);
@@ -82,7 +81,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_collnet_NativeCollNet_connect(JNIEnv* env, j
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_collnet_NativeCollNet_use(JNIEnv* env, jclass, jlong handle, jintArray leaders,
-                                                                jint groups, jobjectArray offers) {
+                                                              jint groups, jobjectArray offers) {
   return guardedCode([&]() -> jint {
     std::vector<int32_t> ranks;
     std::vector<std::vector<uint8_t>> all;
@@ -99,7 +98,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_collnet_NativeCollNet_use(JNIEnv* env, jclas
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_collnet_NativeCollNet_stage(JNIEnv* env, jclass, jlong handle, jint groups,
-                                                                        jobjectArray offers, jint ranksOfHost) {
+                                                                      jobjectArray offers, jint ranksOfHost) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
     std::vector<std::vector<uint8_t>> all;
     CollNetOffer common;
@@ -121,7 +120,7 @@ JNIEXPORT void JNICALL Java_io_jccl_collnet_NativeCollNet_drop(JNIEnv*, jclass, 
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_collnet_NativeCollNet_devices(JNIEnv* env, jclass, jstring plugin,
-                                                                               jlong limitNanos) {
+                                                                     jlong limitNanos) {
   return guarded<jstring>(nullptr, [&]() -> jstring {
     std::string name;
     std::unique_ptr<CollNet> opened;

@@ -14,16 +14,15 @@ namespace {
 using namespace jccl;
 using namespace jccl::jni;
 
-static_assert(isLayout({JAVA(FORWARDED_FROM), JAVA(FORWARDED_TO), JAVA(FORWARDED_CHANNEL),
-                        JAVA(FORWARDED_DEVICE), JAVA(FORWARDED_AHEAD)},
+static_assert(isLayout({JAVA(FORWARDED_FROM), JAVA(FORWARDED_TO), JAVA(FORWARDED_CHANNEL), JAVA(FORWARDED_DEVICE),
+                        JAVA(FORWARDED_AHEAD)},
                        JAVA(FORWARDED_LENGTH)));
-static_assert(isLayout({JAVA(REQUEST_PEER), JAVA(REQUEST_CHANNEL), JAVA(REQUEST_PLACE)},
-                       JAVA(REQUEST_LENGTH)));
+static_assert(isLayout({JAVA(REQUEST_PEER), JAVA(REQUEST_CHANNEL), JAVA(REQUEST_PLACE)}, JAVA(REQUEST_LENGTH)));
 
 }  // namespace
 
 JNIEXPORT jint JNICALL Java_io_jccl_pxn_NativePxn_forwardFor(JNIEnv* env, jclass, jlong handle, jlong address,
-                                                                      jlong bytes, jint dmabuf, jintArray rows) {
+                                                             jlong bytes, jint dmabuf, jintArray rows) {
   return guardedCode([&]() -> jint {
     std::vector<ForwardedConnection> connections;
     const bool whole = readRows<JAVA(FORWARDED_LENGTH)>(env, rows, [&](const int32_t* row) {
@@ -40,9 +39,9 @@ JNIEXPORT jint JNICALL Java_io_jccl_pxn_NativePxn_forwardFor(JNIEnv* env, jclass
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_pxn_NativePxn_sendThrough(JNIEnv* env, jclass, jlong handle,
-                                                                       jint forwarder, jbyteArray info,
-                                                                       jint connections, jlong slots, jintArray rows) {
+JNIEXPORT jint JNICALL Java_io_jccl_pxn_NativePxn_sendThrough(JNIEnv* env, jclass, jlong handle, jint forwarder,
+                                                              jbyteArray info, jint connections, jlong slots,
+                                                              jintArray rows) {
   return guardedCode([&]() -> jint {
     std::vector<uint8_t> bytes;
     std::vector<ForwardedSends::Request> requests;

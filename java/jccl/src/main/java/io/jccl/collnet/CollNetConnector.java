@@ -81,9 +81,7 @@ abstract class CollNetConnector {
                 int hosts = plan.hosts().size();
                 int[] leaders = new int[groups * hosts];
                 Arrays.setAll(leaders, at -> leader(at / hosts, at % hosts));
-                return network.use(leaders, groups, offers)
-                        ? Optional.empty()
-                        : Optional.of(NativeEngine.callError());
+                return network.use(leaders, groups, offers) ? Optional.empty() : Optional.of(NativeEngine.callError());
             }
 
             @Override
@@ -173,8 +171,7 @@ abstract class CollNetConnector {
 
     private CollNetTraits connectOrThrow() throws NotUsed {
         List<byte[]> offers = exchange(this::offer);
-        CollNetTraits common =
-                network.common(offers).orElseThrow(() -> new NotUsed(NativeEngine.callError()));
+        CollNetTraits common = network.common(offers).orElseThrow(() -> new NotUsed(NativeEngine.callError()));
         int groups = Math.min(common.groups(), maxGroups);
         for (int group = 0; group < groups; group++) {
             connect(group);
@@ -203,12 +200,11 @@ abstract class CollNetConnector {
     private void connect(int group) throws NotUsed {
         List<Integer> leaders = leaders(group);
         int member = leaders.indexOf(context.rank());
-        List<byte[]> handles = exchange(() ->
-                member < 0 ? Made.NOTHING : made(network.listen(group).orElse(null)));
+        List<byte[]> handles = exchange(
+                () -> member < 0 ? Made.NOTHING : made(network.listen(group).orElse(null)));
         List<byte[]> ofMembers = leaders.stream().map(handles::get).toList();
         long nanos = Math.min(CONNECT_NANOS, context.left().toNanos() / 2);
-        exchange(
-                () -> member < 0 || network.connect(group, ofMembers, member, nanos) ? Made.NOTHING : made(null));
+        exchange(() -> member < 0 || network.connect(group, ofMembers, member, nanos) ? Made.NOTHING : made(null));
     }
 
     private Made made(byte[] bytes) {

@@ -45,7 +45,7 @@ final class CollNetExtension implements Extension {
         for (int channel = 0; channel < groups(device); channel++) {
             setChain(device.engine(), plan, channel);
             TreeLinks links = plan.hostTree(channel, context.rank());
-            device.engine().setHostTree(channel, links.up(), links.downRanks());
+            NativeDeviceCollNet.setHostTree(device.engine(), channel, links.up(), links.downRanks());
         }
     }
 
@@ -67,14 +67,16 @@ final class CollNetExtension implements Extension {
         List<Integer> fromHere = chain.subList(place, chain.size());
         int among = (int) fromHere.stream().filter(other -> other < rank).count();
         boolean leads = place == 0;
-        engine.setChain(
+        NativeDeviceCollNet.setChain(
+                engine,
                 channel,
-                leads ? -1 : chain.get(place - 1),
-                down,
-                leads ? plan.chain(channel, (host + 1) % hosts).get(0) : -1,
-                leads ? plan.chain(channel, (host + hosts - 1) % hosts).get(0) : -1,
-                fromHere.size(),
-                among);
+                new NativeDeviceCollNet.ChainPlace(
+                        leads ? -1 : chain.get(place - 1),
+                        down,
+                        leads ? plan.chain(channel, (host + 1) % hosts).get(0) : -1,
+                        leads ? plan.chain(channel, (host + hosts - 1) % hosts).get(0) : -1,
+                        fromHere.size(),
+                        among));
     }
 
     @Override

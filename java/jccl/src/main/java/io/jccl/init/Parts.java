@@ -9,6 +9,7 @@ import io.jccl.parts.Part;
 import io.jccl.parts.SendForwarding;
 import io.jccl.planning.AddedAlgorithms;
 import io.jccl.topology.NetPlugin;
+import io.jccl.topology.PathPolicy;
 import io.jccl.topology.TopologySource;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,6 +43,12 @@ public final class Parts {
         return new TopologySource.Networks(plugin, () -> ALL.stream()
                 .flatMap(part -> part.reducingDevices(settings).stream())
                 .toList());
+    }
+
+    /** Returns the policy of the settings for paths, in which GPUs send through others only if a part forwards. */
+    public static PathPolicy paths(Settings settings) {
+        PathPolicy policy = PathPolicy.of(settings);
+        return ALL.stream().anyMatch(Part::forwards) ? policy : policy.withoutNetworkNeighbours();
     }
 
     /** Returns what adds the algorithms of all parts to a communicator. */

@@ -21,7 +21,6 @@ import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.NetPlugin;
 import io.jccl.topology.NodePaths;
-import io.jccl.topology.PathPolicy;
 import io.jccl.topology.Topology;
 import io.jccl.topology.TopologyException;
 import io.jccl.topology.TopologySource;
@@ -132,7 +131,7 @@ record Surveys(
 
     private static Surveyor surveyor(Settings settings, int rank, Peers peers, Optional<GraphFile> graphs) {
         return new Surveyor(
-                PathPolicy.of(settings).withReach(peers.reach()),
+                Parts.paths(settings).withReach(peers.reach()),
                 SearchOptions.CrossNic.of(settings),
                 peers.hasOtherDomains(rank),
                 graphs,

@@ -5,7 +5,6 @@ import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import java.lang.annotation.Native;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -140,54 +139,6 @@ public final class DeviceEngine extends Engine {
         require("tree of channel=" + channel, setTree(handle, channel, up, down));
     }
 
-    /**
-     * Sets this rank's place in the chain of its host to a network that reduces, on a channel. A rank that does not
-     * exist is -1.
-     *
-     * @param up next rank towards the leader
-     * @param down next rank away from the leader
-     * @param after for a leader, the leader of the next host
-     * @param before for a leader, the leader of the previous host
-     * @param ranks count of ranks from this rank on, away from the leader
-     * @param place position of this rank among these ranks, in the order of their numbers
-     */
-    public void setChain(int channel, int up, int down, int after, int before, int ranks, int place) {
-        require("chain of channel=" + channel, setChain(handle, channel, up, down, after, before, ranks, place));
-    }
-
-    /**
-     * Sets this rank's place in the tree of its host to a network that reduces, on a channel whose chain is set. The
-     * leader is the root of the tree.
-     *
-     * @param up parent, -1 for the leader
-     * @param down children
-     */
-    public void setHostTree(int channel, int up, int[] down) {
-        require("tree of the host, channel=" + channel, setHostTree(handle, channel, up, down));
-    }
-
-    /**
-     * Lets a network reduce on the first channels. Must precede {@link #prepare}.
-     *
-     * @param staging the host's engine, which has connected its groups
-     * @param groups count of the groups
-     * @param offers of the plug-ins of all ranks
-     * @param ranksOfHost count of ranks of each host if it is the same on all hosts and the ranks of a host have
-     *     consecutive numbers; else 0
-     * @return the reason of a failure, or empty
-     */
-    public Optional<String> connectCollNet(NativeEngine staging, int groups, List<byte[]> offers, int ranksOfHost) {
-        Optional<long[]> rows = staging.stageCollNet(groups, offers, ranksOfHost);
-        return rows.isEmpty()
-                ? Optional.of(NativeEngine.callError())
-                : failure(connectCollNet(handle, rows.get(), staging.shareMemory()));
-    }
-
-    /** Stops using the network that reduces. */
-    public void dropCollNet() {
-        dropCollNet(handle);
-    }
-
     /** Allocates the memory of the connections, and returns what the peers need to connect to this rank. */
     public byte[] connectInfo() {
         byte[] info = connectInfo(handle);
@@ -312,46 +263,6 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * Makes a multicast object for NVLS. Must follow {@link #prepare}. Then all ranks join it; when all have joined,
-     * all bind memory; when all have bound memory, all test it together. If any rank fails, all ranks drop it.
-     *
-     * @return what the others need to join; empty on failure, and {@link #lastError} has the reason
-     */
-    public Optional<byte[]> createMulticast() {
-        return Optional.ofNullable(createMulticast(handle));
-    }
-
-    /** Returns the descriptor of the multicast object for other processes, if it has one. The caller closes it. */
-    public OptionalInt takeMulticastDescriptor() {
-        return descriptor(takeMulticastDescriptor(handle));
-    }
-
-    /**
-     * Joins the multicast object of a rank.
-     *
-     * @param descriptor of the object, if another process made it; the call closes it
-     * @return the reason of a failure, or empty
-     */
-    public Optional<String> joinMulticast(byte[] info, OptionalInt descriptor) {
-        return failure(joinMulticast(handle, info, descriptor.orElse(-1)));
-    }
-
-    /** Binds memory to the multicast object; returns the reason of a failure, or empty. */
-    public Optional<String> bindMulticast() {
-        return failure(bindMulticast(handle));
-    }
-
-    /** Sends known data through the switch, together with all ranks; returns the reason of a failure, or empty. */
-    public Optional<String> testMulticast(long timeoutNanos) {
-        return failure(testMulticast(handle, timeoutNanos));
-    }
-
-    /** Frees the multicast object. */
-    public void dropMulticast() {
-        dropMulticast(handle);
-    }
-
-    /**
      * Begins to register a buffer, on which ranks of several processes work in place after {@link #useBuffer}. All
      * ranks call this together, when their operations are over. Then each rank opens the buffers of all others. If all
      * ranks have succeeded, all call {@link #useBuffer}, else all call {@link #dropBuffer}.
@@ -404,19 +315,22 @@ public final class DeviceEngine extends Engine {
         return failure((int) ask(Code.OK, () -> closeBuffer(handle, number, timeoutNanos)));
     }
 
-    /**
-     * Returns true if NVLS can execute an operation, packed by {@code Signatures}, on a communicator with a multicast
-     * object.
-     */
-    public static boolean nvlsExecutes(int operation) {
-        return executesByNvls(operation);
+    /** Returns the native communicator, for natives of parts that add something to it before it is freed. */
+    public long address() {
+        return handle;
     }
 
-    private Optional<String> failure(int code) {
+    /** Returns the reason why a native has returned this {@link Code}; empty if it succeeded. */
+    public Optional<String> failure(int code) {
         return code == Code.OK ? Optional.empty() : Optional.of(lastError());
     }
 
-    private void require(String what, int code) {
+    /**
+     * Requires that a native has succeeded.
+     *
+     * @param what the subject of the message of a failure
+     */
+    public void require(String what, int code) {
         if (code != Code.OK) {
             throw new DeviceException(what + ": " + lastError());
         }
@@ -606,15 +520,6 @@ public final class DeviceEngine extends Engine {
 
     private static native int setTree(long handle, int channel, int up, int[] down);
 
-    private static native int setChain(
-            long handle, int channel, int up, int down, int after, int before, int ranks, int place);
-
-    private static native int setHostTree(long handle, int channel, int up, int[] down);
-
-    private static native int connectCollNet(long handle, long[] rows, long memory);
-
-    private static native void dropCollNet(long handle);
-
     private static native byte[] connectInfo(long handle);
 
     private static native int setStaged(long handle, int peer);
@@ -647,18 +552,6 @@ public final class DeviceEngine extends Engine {
 
     private static native int selfTest(long handle, int protocol, long timeoutNanos);
 
-    private static native byte[] createMulticast(long handle);
-
-    private static native int takeMulticastDescriptor(long handle);
-
-    private static native int joinMulticast(long handle, byte[] info, int descriptor);
-
-    private static native int bindMulticast(long handle);
-
-    private static native int testMulticast(long handle, long timeoutNanos);
-
-    private static native void dropMulticast(long handle);
-
     private static native byte[] describeBuffer(long handle, long address, long bytes);
 
     private static native int[] takeBufferDescriptors(long handle);
@@ -670,8 +563,6 @@ public final class DeviceEngine extends Engine {
     private static native int dropBuffer(long handle, long timeoutNanos);
 
     private static native int closeBuffer(long handle, long number, long timeoutNanos);
-
-    private static native boolean executesByNvls(int operation);
 
     // The next natives have many parameters, so that an operation needs one call and no object.
     private static native long run(

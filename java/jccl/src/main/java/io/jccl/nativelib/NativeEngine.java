@@ -203,7 +203,7 @@ public final class NativeEngine extends Engine {
     }
 
     /** Returns a reference to the memory of staged connections, which {@link DeviceEngine#connectStaged} takes over. */
-    long shareMemory() {
+    public long shareMemory() {
         return shareMemory(handle);
     }
 

@@ -3,7 +3,6 @@ package io.jccl.nvls;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
-import io.jccl.nativelib.DeviceEngine;
 import io.jccl.tuning.AddedGpuAlgorithm;
 import io.jccl.tuning.GpuShape;
 import java.util.Optional;
@@ -60,6 +59,6 @@ final class NvlsAlgorithm implements AddedGpuAlgorithm {
     /** The switch computes only some reductions, of some types. */
     @Override
     public Optional<IntPredicate> condition() {
-        return Optional.of(DeviceEngine::nvlsExecutes);
+        return Optional.of(NativeNvls::executes);
     }
 }

@@ -33,12 +33,14 @@ final class NvlsConnector {
 
     private final InitContext context;
     private final DeviceEngine engine;
+    private final NativeNvls nvls;
     private final List<String> processes;
     private final int rank;
 
     NvlsConnector(InitContext context, ConnectingDevice device) {
         this.context = context;
         this.engine = device.engine();
+        this.nvls = new NativeNvls(engine);
         this.processes = device.processes();
         this.rank = context.rank();
     }
@@ -62,13 +64,13 @@ final class NvlsConnector {
     boolean connect() {
         Optional<String> failed = join();
         if (failed.isEmpty()) {
-            failed = agree(engine.bindMulticast());
+            failed = agree(nvls.bind());
         }
         if (failed.isEmpty()) {
-            failed = agree(engine.testMulticast(context.left().toNanos()));
+            failed = agree(nvls.test(context.left().toNanos()));
         }
         if (failed.isPresent()) {
-            engine.dropMulticast();
+            nvls.drop();
             LOG.info("rank={}: no NVLS: {}", rank, failed.get());
             return without(failed.get());
         }
@@ -81,9 +83,9 @@ final class NvlsConnector {
         Optional<OfferedDescriptor> offer = Optional.empty();
         Optional<String> failed = Optional.empty();
         if (rank == MAKER) {
-            info = engine.createMulticast();
+            info = nvls.create();
             failed = info.isEmpty() ? Optional.of(engine.lastError()) : Optional.empty();
-            OptionalInt descriptor = engine.takeMulticastDescriptor();
+            OptionalInt descriptor = nvls.takeDescriptor();
             if (descriptor.isPresent()) {
                 try {
                     offer = Optional.of(OfferedDescriptor.of(descriptor.getAsInt()));
@@ -117,8 +119,7 @@ final class NvlsConnector {
                 return Optional.of(text(failed));
             }
             boolean here = processes.get(MAKER).equals(processes.get(rank));
-            return engine.joinMulticast(
-                    info, here ? OptionalInt.empty() : OptionalInt.of(OfferedDescriptor.fetch(wire)));
+            return nvls.join(info, here ? OptionalInt.empty() : OptionalInt.of(OfferedDescriptor.fetch(wire)));
         } catch (WireException | TransportException e) {
             return Optional.of(Causes.describe(e));
         }

@@ -23,7 +23,12 @@ public interface Part {
         return Optional.empty();
     }
 
-    /** Returns what lets a communicator's ranks send through GPUs of other ranks; empty if this part does not. */
+    /** Returns true if this part lets ranks send through GPUs of other ranks. */
+    default boolean forwards() {
+        return false;
+    }
+
+    /** Returns what lets a communicator's ranks send through GPUs of other ranks; present if this part forwards. */
     default Optional<SendForwarding> forwarding(InitContext context) {
         return Optional.empty();
     }

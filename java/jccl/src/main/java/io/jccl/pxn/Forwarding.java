@@ -87,8 +87,8 @@ final class Forwarding {
     /** Returns the connections of a forwarder as rows that the native engine expects. */
     int[] rows(int forwarder) {
         return by(forwarder).stream()
-                .flatMapToInt(one ->
-                        Arrays.stream(NativePxn.forwarded(one.from(), one.to(), one.channel(), one.device(), one.ahead())))
+                .flatMapToInt(one -> Arrays.stream(
+                        NativePxn.forwarded(one.from(), one.to(), one.channel(), one.device(), one.ahead())))
                 .toArray();
     }
 
@@ -104,8 +104,8 @@ final class Forwarding {
         List<Connection> connections = by(forwarder);
         return IntStream.range(0, connections.size())
                 .filter(i -> connections.get(i).from() == rank)
-                .flatMap(i -> Arrays.stream(
-                        NativePxn.request(connections.get(i).to(), connections.get(i).channel(), i)))
+                .flatMap(i -> Arrays.stream(NativePxn.request(
+                        connections.get(i).to(), connections.get(i).channel(), i)))
                 .toArray();
     }
 }

@@ -94,8 +94,8 @@ final class NativePxn {
     static void sendThrough(
             NativeEngine engine, int forwarder, byte[] info, int connections, long address, int[] rows) {
         if (sendThrough(engine.address(), forwarder, info, connections, address, rows) != Code.OK) {
-            throw new JcclException("forwarder=" + forwarder + ": what it is asked for makes no sense: "
-                    + NativeEngine.callError());
+            throw new JcclException(
+                    "forwarder=" + forwarder + ": what it is asked for makes no sense: " + NativeEngine.callError());
         }
     }
 

@@ -9,6 +9,11 @@ import java.util.Optional;
 public final class PxnPart implements Part {
 
     @Override
+    public boolean forwards() {
+        return true;
+    }
+
+    @Override
     public Optional<SendForwarding> forwarding(InitContext context) {
         return Optional.of(new Pxn(context));
     }

@@ -56,6 +56,11 @@ public record PathPolicy(
         return name.isPresent() ? Optional.of(PathType.valueOf(name.get())) : Optional.empty();
     }
 
+    /** Returns this policy for GPUs that send only through network cards of their own. */
+    public PathPolicy withoutNetworkNeighbours() {
+        return new PathPolicy(peerLevel, gdrLevel, gdrRead, gdrOverChipLink, nvLinkNeighbours, false, false, reach);
+    }
+
     /** Returns this policy with another reach. */
     public PathPolicy withReach(PeerReach other) {
         return new PathPolicy(

@@ -29,6 +29,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ForkJoinPool;
 import java.util.stream.BaseStream;
+import java.util.stream.Stream;
 
 /**
  * Checks the layers of docs/architecture.md: a package imports only from lower layers. Every package may use {@code
@@ -47,6 +48,7 @@ class JavaLayersTest {
             Map.entry("io.jccl.profiler", 9),
             Map.entry("io.jccl.collnet", 9),
             Map.entry("io.jccl.nvls", 9),
+            Map.entry("io.jccl.pxn", 9),
             Map.entry("io.jccl.parts", 8),
             Map.entry("io.jccl.planning", 7),
             Map.entry("io.jccl.diagnosis", 6),
@@ -68,7 +70,9 @@ class JavaLayersTest {
             Map.entry(INTERNAL, -1),
             Map.entry(ROOT, 0));
 
-    private static final String[] PARTS = {"io.jccl.tuner", "io.jccl.profiler", "io.jccl.collnet", "io.jccl.nvls", "io.jccl.pxn"};
+    private static final String[] PARTS = {
+        "io.jccl.tuner", "io.jccl.profiler", "io.jccl.collnet", "io.jccl.nvls", "io.jccl.pxn"
+    };
 
     @ArchTest
     static void everyPackageHasALayer(JavaClasses imported) {
@@ -104,7 +108,8 @@ class JavaLayersTest {
             .haveModifier(NATIVE)
             .should()
             .beDeclaredInClassesThat()
-            .resideInAnyPackage(Stream.concat(Stream.of("io.jccl.nativelib"), Stream.of(PARTS)).toArray(String[]::new));
+            .resideInAnyPackage(Stream.concat(Stream.of("io.jccl.nativelib"), Stream.of(PARTS))
+                    .toArray(String[]::new));
 
     /** Removing a part takes its folders and one line. */
     @ArchTest

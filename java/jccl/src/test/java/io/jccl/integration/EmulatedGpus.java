@@ -92,4 +92,32 @@ final class EmulatedGpus {
     static CommunicatorConfig.Builder config() {
         return LocalRanks.config().device(0).setting("JCCL_NTHREADS", "64");
     }
+
+    /**
+     * Writes a topology file and returns its path. The emulator's GPUs are at 0000:11:00.0 and 0000:12:00.0; the
+     * adapter is on the second one's PCI switch.
+     */
+    static String topologyWithOneAdapter(Path folder, String cardName) throws IOException {
+        String gpu =
+                """
+                <pci busid="0000:%1$s:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">
+                  <pci busid="0000:%2$s:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16">
+                    <gpu dev="%3$d" sm="90" gdr="1"><nvlink target="ffff:ff:ff.f" count="18" tclass="0x068000"/></gpu>
+                  </pci>%4$s
+                </pci>
+                """;
+        String card =
+                """
+                  <pci busid="0000:30:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="16">
+                    <nic><net name="%s" dev="0" speed="400000" port="1" gdr="1"/></nic>
+                  </pci>"""
+                        .formatted(cardName);
+        String cpu = "<cpu numaid=\"%d\" affinity=\"%s\" arch=\"x86_64\" vendor=\"GenuineIntel\" familyid=\"6\""
+                + " modelid=\"143\">\n%s</cpu>\n";
+        String text = "<system version=\"1\">\n"
+                + cpu.formatted(0, "1", gpu.formatted("10", "11", 0, ""))
+                + cpu.formatted(1, "2", gpu.formatted("20", "12", 1, card))
+                + "</system>\n";
+        return Files.writeString(folder.resolve("host.xml"), text).toString();
+    }
 }

@@ -78,39 +78,6 @@ class NetPluginTest {
 
     /** On each host, the adapter is near the GPU of the second rank, which forwards the first rank's data. */
     @ParameterizedTest
-    @CsvSource({"6,cuda", "12,cuda", "12,dmabuf", "12,none"})
-    void gpuDataBypassesTheHostIfThePluginReachesGpus(int version, String way) throws Exception {
-        List<String> environment = List.of(
-                "env",
-                "JCCL_EMULATED_SHARING=descriptors",
-                TestPlugins.environment(version),
-                way.equals("none") ? "JCCL_IB_DISABLE=1" : "JCCL_TEST_PLUGIN_GPUS=" + way);
-        try (ProcessRanks ranks = ProcessRanks.start(
-                UniqueId.create(),
-                folder,
-                4,
-                rank -> environment,
-                "forwarding",
-                EmulatedGpus.library(),
-                EmulatedForwardingTest.topology(folder, "test0"))) {
-            for (int rank = 0; rank < 4; rank++) {
-                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks::allOutput).isZero();
-                assertThat(ranks.output(rank)).contains("RESULT ok", "LEFT []");
-            }
-            if (way.equals("none")) {
-                assertThat(ranks.allOutput())
-                        .contains("device=test0 does not reach GPUs")
-                        .doesNotContainPattern("PXN: forwarded bytes=[1-9]");
-            } else {
-                assertThat(ranks.output(0)).contains("lead through the GPU of rank=1");
-                assertThat(ranks.output(1))
-                        .contains("have their slots in memory of the GPU", "PXN: forwarded bytes=")
-                        .doesNotContain("forwarded bytes=0\n");
-            }
-        }
-    }
-
-    @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void aKilledProcessIsNamedWithinSeconds(int victim) throws Exception {
         List<String> environment = List.of("env", TestPlugins.environment(11), "JCCL_TRANSPORT=plugin");

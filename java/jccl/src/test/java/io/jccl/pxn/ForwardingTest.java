@@ -42,7 +42,8 @@ class ForwardingTest {
 
     @Test
     void connectionsAreReadAsWritten() {
-        assertThat(read(0, Forwarding.write(List.of(send(FIRST), send(SECOND))))).containsExactly(FIRST, SECOND);
+        assertThat(read(0, Forwarding.write(List.of(send(FIRST), send(SECOND)))))
+                .containsExactly(FIRST, SECOND);
         assertThat(read(0, Forwarding.write(List.of()))).isEmpty();
     }
 

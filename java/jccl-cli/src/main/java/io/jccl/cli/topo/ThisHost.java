@@ -8,7 +8,6 @@ import io.jccl.search.GraphFile;
 import io.jccl.search.SearchOptions;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.NetPlugin;
-import io.jccl.topology.PathPolicy;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.TopologySource;
 import io.jccl.topology.TopologyXmlReader;
@@ -95,7 +94,7 @@ public final class ThisHost {
                 file.map(TopologyXmlReader::read).orElseGet(() -> describe(ranks, settings)),
                 hosts,
                 localOnly,
-                PathPolicy.of(settings),
+                Parts.paths(settings),
                 SearchOptions.CrossNic.of(settings),
                 GraphFile.of(settings),
                 cores(),

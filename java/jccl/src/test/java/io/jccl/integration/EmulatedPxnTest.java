@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
  * through the second rank's GPU. GPUs are emulated; the adapter is a Soft-RoCE device, as in {@code scripts/rdma-vm}.
  */
 @Timeout(value = 900, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class EmulatedForwardingTest {
+class EmulatedPxnTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(600);
     private static final String THROUGH = "lead through the GPU of rank=";
@@ -39,34 +39,6 @@ class EmulatedForwardingTest {
         assumeTrue(Files.isDirectory(Path.of("/sys/class/infiniband/rxe0")), "this host has no Soft-RoCE device rxe0");
     }
 
-    /**
-     * Writes a topology file and returns its path. The emulator's GPUs are at 0000:11:00.0 and 0000:12:00.0; the
-     * adapter is on the second one's PCI switch.
-     */
-    static String topology(Path folder, String cardName) throws IOException {
-        String gpu =
-                """
-                <pci busid="0000:%1$s:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">
-                  <pci busid="0000:%2$s:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16">
-                    <gpu dev="%3$d" sm="90" gdr="1"><nvlink target="ffff:ff:ff.f" count="18" tclass="0x068000"/></gpu>
-                  </pci>%4$s
-                </pci>
-                """;
-        String card =
-                """
-                  <pci busid="0000:30:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="16">
-                    <nic><net name="%s" dev="0" speed="400000" port="1" gdr="1"/></nic>
-                  </pci>"""
-                        .formatted(cardName);
-        String cpu = "<cpu numaid=\"%d\" affinity=\"%s\" arch=\"x86_64\" vendor=\"GenuineIntel\" familyid=\"6\""
-                + " modelid=\"143\">\n%s</cpu>\n";
-        String text = "<system version=\"1\">\n"
-                + cpu.formatted(0, "1", gpu.formatted("10", "11", 0, ""))
-                + cpu.formatted(1, "2", gpu.formatted("20", "12", 1, card))
-                + "</system>\n";
-        return Files.writeString(folder.resolve("host.xml"), text).toString();
-    }
-
     private static CommunicatorConfig.Builder host(CommunicatorConfig.Builder config, int rank, String topology) {
         return config.hostId("host" + rank / 2).setting("JCCL_TOPO_FILE", topology);
     }
@@ -78,7 +50,7 @@ class EmulatedForwardingTest {
     /** Compares collectives of integers, since the plans of host and GPUs add in different orders. */
     private void compare(String algorithm, boolean pxn, UnaryOperator<CommunicatorConfig.Builder> more)
             throws IOException {
-        String topology = topology(folder, "rxe0");
+        String topology = EmulatedGpus.topologyWithOneAdapter(folder, "rxe0");
         CommunicatorConfig config =
                 more.apply(DeviceCollectives.config(algorithm, "simple")).build();
         try (InitLog log = new InitLog("io.jccl")) {
@@ -122,7 +94,7 @@ class EmulatedForwardingTest {
                 rank -> List.of("env", "JCCL_EMULATED_SHARING=descriptors"),
                 scenario,
                 EmulatedGpus.library(),
-                topology(folder, "rxe0"));
+                EmulatedGpus.topologyWithOneAdapter(folder, "rxe0"));
     }
 
     @Test

@@ -1,0 +1,76 @@
+package io.jccl.nvls;
+
+import io.jccl.nativelib.DeviceEngine;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * NVLS of an engine on a GPU, after {@link DeviceEngine#prepare}. One rank calls {@link #create}, and all ranks {@link
+ * #join} the multicast object; when all have joined, all call {@link #bind}; when all have bound memory, all call
+ * {@link #test} together. If any rank fails, all ranks call {@link #drop}.
+ */
+final class NativeNvls {
+
+    private final DeviceEngine device;
+
+    NativeNvls(DeviceEngine device) {
+        this.device = device;
+    }
+
+    /**
+     * Makes a multicast object.
+     *
+     * @return what the others need to join; empty on failure, and {@link DeviceEngine#lastError} has the reason
+     */
+    Optional<byte[]> create() {
+        return Optional.ofNullable(create(device.address()));
+    }
+
+    /** Returns the descriptor of the multicast object for other processes, if it has one. The caller closes it. */
+    OptionalInt takeDescriptor() {
+        int descriptor = takeDescriptor(device.address());
+        return descriptor < 0 ? OptionalInt.empty() : OptionalInt.of(descriptor);
+    }
+
+    /**
+     * Joins the multicast object of a rank.
+     *
+     * @param descriptor of the object, if another process made it; the call closes it
+     * @return the reason of a failure, or empty
+     */
+    Optional<String> join(byte[] info, OptionalInt descriptor) {
+        return device.failure(join(device.address(), info, descriptor.orElse(-1)));
+    }
+
+    /** Binds memory to the multicast object; returns the reason of a failure, or empty. */
+    Optional<String> bind() {
+        return device.failure(bind(device.address()));
+    }
+
+    /** Sends known data through the switch, together with all ranks; returns the reason of a failure, or empty. */
+    Optional<String> test(long timeoutNanos) {
+        return device.failure(test(device.address(), timeoutNanos));
+    }
+
+    /** Frees the multicast object. */
+    void drop() {
+        drop(device.address());
+    }
+
+    /** Returns true if the switch can execute an operation, packed by {@code Signatures}. */
+    static native boolean executes(int operation);
+
+    // Natives that return an int return a code, except takeDescriptor.
+
+    private static native byte[] create(long device);
+
+    private static native int takeDescriptor(long device);
+
+    private static native int join(long device, byte[] info, int descriptor);
+
+    private static native int bind(long device);
+
+    private static native int test(long device, long timeoutNanos);
+
+    private static native void drop(long device);
+}
