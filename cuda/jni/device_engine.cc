@@ -1,5 +1,4 @@
-// Natives of io.jccl.nativelib.DeviceEngine and DeviceSlots. The natives of DeviceEngine for an algorithm that can be left
-// out are in the algorithm's folder.
+// Natives of io.jccl.nativelib.DeviceEngine and DeviceSlots.
 #include "cuda/jni/device_handle.h"
 #include "cuda/runtime/device_communicator.h"
 #include "io_jccl_nativelib_DeviceConfig.h"

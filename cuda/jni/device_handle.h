@@ -1,4 +1,4 @@
-// The handle of io.jccl.nativelib.DeviceEngine, for all files with natives of this class.
+// The handle of io.jccl.nativelib.DeviceEngine, for all natives that take it.
 #pragma once
 
 #include "cuda/runtime/device_communicator.h"

@@ -322,8 +322,7 @@ TEST_F(Deadlocks, UnregisteringWaitsForKernels) {
 TEST_F(Deadlocks, LoadingAModuleWaitsForKernels) {
   Spinning kernel(newStream());
   driver::Module module = nullptr;
-  expectDeadlock("cuModuleLoadData",
-                 [&] { return driver().moduleLoad(&module, device::imageOf("collective_ll")); });
+  expectDeadlock("cuModuleLoadData", [&] { return driver().moduleLoad(&module, device::imageOf("collective_ll")); });
 }
 
 // The first launch of a function loads it, unless an earlier call has loaded it.
