@@ -14,7 +14,6 @@
 
 #include "cuda/runtime/device_communicator.h"
 #include "engine/communicator.h"
-#include "pxn/pxn.h"
 #include "test/faulty_net.h"
 #include "test/rank_threads.h"
 
@@ -33,33 +32,39 @@ enum class Slots { InHost, OnDevice };
 
 class StagedRanks;
 
-// The steps of an added algorithm in the life of StagedRanks.
+using ConnectInfos = std::vector<std::vector<uint8_t>>;  // by rank
+
+// The steps of a part in the life of StagedRanks. The object must outlive them.
 class StagedAddition {
  public:
   virtual ~StagedAddition() = default;
   // Changes the configuration of a rank's communicator on the host.
-  virtual void configure(CommunicatorConfig& config) = 0;
+  virtual void configure(CommunicatorConfig& /*config*/) {}
   // Called when a rank has its rings and trees.
-  virtual void layOut(StagedRanks& ranks, int rank) = 0;
+  virtual void layOut(StagedRanks& /*ranks*/, int /*rank*/) {}
+  // Called when all ranks are laid out, before the rank's GPU and then before the rank's host makes its connect
+  // information.
+  virtual void introduceDevice(StagedRanks& /*ranks*/, int /*rank*/) {}
+  virtual void introduceHost(StagedRanks& /*ranks*/, int /*rank*/) {}
+  // Called when the GPUs of a host are connected, before the rank connects to other hosts.
+  virtual void connectHost(StagedRanks& /*ranks*/, int /*rank*/, const ConnectInfos& /*info*/) {}
   // Called when all ranks are connected, before they prepare.
-  virtual void connect(StagedRanks& ranks) = 0;
+  virtual void connect(StagedRanks& /*ranks*/) {}
 };
 
 class StagedRanks {
  public:
-  // The adapter of a host is near the GPU of the host's first rank. With slots on devices, the host's other ranks send
-  // through that rank (PXN).
+  // The adapter of a host is near the GPU of the host's first rank, so only that rank can have slots on its device.
   StagedRanks(int size, const NetFaults& faults, Slots slots = Slots::InHost, int ranksOfHost = 1,
               StagedAddition* addition = nullptr)
       : network(faults), slots_(slots), ranksOfHost_(ranksOfHost), addition_(addition) {
     static uint64_t communicators = uint64_t{1} << 32;
     ++communicators;
     const size_t n = static_cast<size_t>(size);
-    std::vector<std::vector<uint8_t>> info(n), deviceInfo(n);
+    ConnectInfos info(n), deviceInfo(n);
     communicators_.resize(n);
     devices_.resize(n);
     adapterMemory_.resize(n);
-    forwardedMemory_.resize(n);
     for (int rank = 0; rank < size; ++rank) {
       CommunicatorConfig config;
       config.engine.rank = rank;
@@ -101,14 +106,13 @@ class StagedRanks {
   int ranksOfHost() const { return ranksOfHost_; }
   int hosts() const { return size() / ranksOfHost_; }
   int hostOf(int rank) const { return rank / ranksOfHost_; }
-  int forwarderOf(int rank) const { return hostOf(rank) * ranksOfHost_; }
+  int firstOfHost(int rank) const { return hostOf(rank) * ranksOfHost_; }
   DeviceCommunicator& operator[](int rank) { return *devices_[rank]; }
   Communicator& host(int rank) { return *communicators_[rank]; }
   // Closes one rank before the others.
   void close(int rank) {
     devices_[rank].reset();
     communicators_[rank].reset();
-    forwardedMemory_[rank].reset();
   }
 
   Issued allReduce(int rank, Choice choice, std::vector<int32_t>& buffer, int64_t limitNanos = kLimitNanos) {
@@ -179,51 +183,21 @@ class StagedRanks {
     }
   }
 
-  Pxn& pxnOf(int rank) { return communicators_[rank]->attachment<Pxn>(); }
-
-  // Returns the connections that the forwarder serves for the other ranks of its host, in the order of these ranks.
-  std::vector<ForwardedConnection> forwarded(int forwarder) const {
-    std::vector<ForwardedConnection> all;
-    for (int rank = forwarder + 1; rank < forwarder + ranksOfHost_; ++rank) {
-      for (int peer = 0; peer < size(); ++peer) {
-        if (hostOf(peer) == hostOf(rank)) continue;
-        for (const int channel : devices_[rank]->stagedChannels(peer)) all.push_back({rank, peer, channel, 0, false});
-      }
-    }
-    return all;
-  }
-
   void introduce(int rank, std::vector<uint8_t>& info, std::vector<uint8_t>& deviceInfo) {
-    const bool forwards = slots_ == Slots::OnDevice && ranksOfHost_ > 1 && forwarderOf(rank) == rank;
-    const std::vector<ForwardedConnection> others = forwards ? forwarded(rank) : std::vector<ForwardedConnection>();
-    DeviceCommunicator& device = *devices_[rank];
-    device.setForwarded(static_cast<int>(others.size()));
-    expectOk(device.connectInfo(deviceInfo));
-    if (forwards) {
-      expectOk(device.forwardedSlots(forwardedMemory_[rank]));
-      const device::AdapterMemory& memory = *forwardedMemory_[rank];
-      expectOk(pxnOf(rank).forwardFor({memory.base(), memory.bytes(), memory.dmabuf()}, others));
-    }
-    if (slots_ == Slots::OnDevice && forwarderOf(rank) == rank) useDeviceSlots(rank);
+    if (addition_ != nullptr) addition_->introduceDevice(*this, rank);
+    expectOk(devices_[rank]->connectInfo(deviceInfo));
+    if (addition_ != nullptr) addition_->introduceHost(*this, rank);
+    if (slots_ == Slots::OnDevice && firstOfHost(rank) == rank) useDeviceSlots(rank);
     expectOk(communicators_[rank]->connectInfo({"simulated"}, info));
   }
 
-  void connect(int rank, const std::vector<std::vector<uint8_t>>& info,
-               const std::vector<std::vector<uint8_t>>& deviceInfo) {
+  void connect(int rank, const ConnectInfos& info, const ConnectInfos& deviceInfo) {
     Communicator& host = *communicators_[rank];
     DeviceCommunicator& device = *devices_[rank];
     for (int peer = 0; peer < size(); ++peer) {
       if (peer != rank && hostOf(peer) == hostOf(rank)) expectOk(device.connect(peer, deviceInfo[peer]));
     }
-    const int through = forwarderOf(rank);
-    if (slots_ == Slots::OnDevice && through != rank) {
-      const std::vector<ForwardedConnection> all = forwarded(through);
-      std::vector<ForwardedSends::Request> requests;
-      for (size_t i = 0; i < all.size(); ++i) {
-        if (all[i].from == rank) requests.push_back({all[i].to, all[i].channel, i});
-      }
-      pxnOf(rank).sendThrough(through, info[through], all.size(), device.forwardedSlotsOf(through), requests);
-    }
+    if (addition_ != nullptr) addition_->connectHost(*this, rank, info);
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank) continue;
       const bool here = hostOf(peer) == hostOf(rank);
@@ -268,7 +242,7 @@ class StagedRanks {
   const Slots slots_;
   const int ranksOfHost_;
   StagedAddition* const addition_;
-  std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_, forwardedMemory_;  // outlive the members below
+  std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_;  // outlives the members below
   std::vector<std::unique_ptr<Communicator>> communicators_;
   std::vector<std::unique_ptr<DeviceCommunicator>> devices_;
 };

@@ -1,6 +1,8 @@
 // Tests of PXN: ranks on GPUs send to other hosts through the GPU of another rank of their host. They cover the whole
 // path from kernel to kernel, over a simulated network with faults. With even seeds it accepts only registered memory.
 #include <chrono>
+#include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -8,9 +10,59 @@
 
 #include "base/log.h"
 #include "cuda/test/staged_ranks.h"
+#include "pxn/pxn.h"
 
 namespace jccl::test::forwarding_test {
 namespace {
+
+// Lets the ranks of a host send through the host's first rank.
+class PxnAddition : public StagedAddition {
+ public:
+  void introduceDevice(StagedRanks& ranks, int rank) override {
+    ranks[rank].setForwarded(static_cast<int>(forwarded(ranks, rank).size()));
+  }
+
+  void introduceHost(StagedRanks& ranks, int rank) override {
+    const std::vector<ForwardedConnection> connections = forwarded(ranks, rank);
+    if (connections.empty()) return;
+    expectOk(ranks[rank].forwardedSlots(memory_[rank]));
+    const device::AdapterMemory& memory = *memory_[rank];
+    expectOk(pxnOf(ranks, rank).forwardFor({memory.base(), memory.bytes(), memory.dmabuf()}, connections));
+  }
+
+  void connectHost(StagedRanks& ranks, int rank, const ConnectInfos& info) override {
+    const int through = ranks.firstOfHost(rank);
+    if (through == rank) return;
+    const std::vector<ForwardedConnection> all = forwarded(ranks, through);
+    std::vector<ForwardedSends::Request> requests;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (all[i].from == rank) requests.push_back({all[i].to, all[i].channel, i});
+    }
+    pxnOf(ranks, rank).sendThrough(through, info[through], all.size(), ranks[rank].forwardedSlotsOf(through), requests);
+  }
+
+  static Pxn& pxnOf(StagedRanks& ranks, int rank) { return ranks.host(rank).attachment<Pxn>(); }
+
+ private:
+  static void expectOk(const Status& status) { EXPECT_TRUE(status.isOk()) << status.message(); }
+
+  // Returns the connections that a rank serves for the other ranks of its host, in the order of these ranks.
+  static std::vector<ForwardedConnection> forwarded(StagedRanks& ranks, int forwarder) {
+    std::vector<ForwardedConnection> all;
+    if (ranks.firstOfHost(forwarder) != forwarder) return all;
+    for (int rank = forwarder + 1; rank < forwarder + ranks.ranksOfHost(); ++rank) {
+      for (int peer = 0; peer < ranks.size(); ++peer) {
+        if (ranks.hostOf(peer) == ranks.hostOf(rank)) continue;
+        for (const int channel : ranks[rank].stagedChannels(peer)) all.push_back({rank, peer, channel, 0, false});
+      }
+    }
+    return all;
+  }
+
+  std::map<int, std::shared_ptr<device::AdapterMemory>> memory_;  // by forwarder
+};
+
+uint64_t forwardedBytes(StagedRanks& ranks, int rank) { return PxnAddition::pxnOf(ranks, rank).forwardedBytes(); }
 
 std::string takeLog() {
   std::string log;
@@ -55,23 +107,25 @@ TEST(Forwarding, EveryAlgorithmAndProtocolBySeed) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));
     std::mt19937_64 random(seed);
-    StagedRanks ranks(4, deviceFaultsOf(seed), Slots::OnDevice, 2);
+    PxnAddition pxn;
+    StagedRanks ranks(4, deviceFaultsOf(seed), Slots::OnDevice, 2, &pxn);
     for (int round = 0; round < 6 && !HasFatalFailure(); ++round) sumUp(ranks, choiceBy(random), random);
     for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
       if (!HasFatalFailure()) sumUp(ranks, choiceOf(algorithm, Protocol::Simple, kChannels), random);
     }
     if (!HasFatalFailure()) exchange(ranks, 3000);
-    for (const int forwarder : {0, 2}) EXPECT_GT(ranks.host(forwarder).attachment<Pxn>().forwardedBytes(), 0u);
-    for (const int other : {1, 3}) EXPECT_EQ(ranks.host(other).attachment<Pxn>().forwardedBytes(), 0u);
+    for (const int forwarder : {0, 2}) EXPECT_GT(forwardedBytes(ranks, forwarder), 0u);
+    for (const int other : {1, 3}) EXPECT_EQ(forwardedBytes(ranks, other), 0u);
   }
 }
 
 // On each host, two ranks send 4 KiB to each of the three ranks of the other host, through the first rank of their own
 // host. The first rank forwards nothing else.
 TEST(Forwarding, ManyRanksSendThroughOne) {
-  StagedRanks ranks(6, deviceFaultsOf(2), Slots::OnDevice, 3);
+  PxnAddition pxn;
+  StagedRanks ranks(6, deviceFaultsOf(2), Slots::OnDevice, 3, &pxn);
   exchange(ranks, 1024);
-  for (const int forwarder : {0, 3}) EXPECT_EQ(ranks.host(forwarder).attachment<Pxn>().forwardedBytes(), 2u * 3 * 4096);
+  for (const int forwarder : {0, 3}) EXPECT_EQ(forwardedBytes(ranks, forwarder), 2u * 3 * 4096);
 }
 
 // Issues the send or receive of one message on a rank. The adapter of the rank's host is near the GPU of another rank.
@@ -81,20 +135,22 @@ Issued sendOne(StagedRanks& ranks, int rank, PointToPointTask::Kind kind, int pe
 }
 
 TEST(Forwarding, AForwarderMovesDataOfOperationsInWhichItTakesNoPart) {
-  StagedRanks ranks(4, deviceFaultsOf(3), Slots::OnDevice, 2);
+  PxnAddition pxn;
+  StagedRanks ranks(4, deviceFaultsOf(3), Slots::OnDevice, 2, &pxn);
   std::vector<uint8_t> out(100'000, 7), in(out.size());
   const std::vector<Issued> issued = {sendOne(ranks, 1, PointToPointTask::Kind::Send, 3, out),
                                       sendOne(ranks, 3, PointToPointTask::Kind::Recv, 1, in)};
   EXPECT_EQ(ranks.await(1, issued[0]), Code::Ok) << ranks[1].lastError();
   EXPECT_EQ(ranks.await(3, issued[1]), Code::Ok) << ranks[3].lastError();
   EXPECT_EQ(in, out);
-  EXPECT_EQ(ranks.host(0).attachment<Pxn>().forwardedBytes(), out.size());
-  EXPECT_EQ(ranks.host(2).attachment<Pxn>().forwardedBytes(), 0u);
+  EXPECT_EQ(forwardedBytes(ranks, 0), out.size());
+  EXPECT_EQ(forwardedBytes(ranks, 2), 0u);
 }
 
 TEST(Forwarding, DataGoesThroughTheHostIfTheNetworkDoesNotReachTheGpu) {
   takeLog();
-  StagedRanks ranks(4, faultsOf(5), Slots::OnDevice, 2);
+  PxnAddition pxn;
+  StagedRanks ranks(4, faultsOf(5), Slots::OnDevice, 2, &pxn);
   const std::string log = takeLog();
   EXPECT_NE(log.find("PXN: forwarding connections=4 is not possible, other ranks send them through memory of the host: "
                      "net: faulty reaches memory of the host only"),
@@ -105,11 +161,12 @@ TEST(Forwarding, DataGoesThroughTheHostIfTheNetworkDoesNotReachTheGpu) {
             std::string::npos)
       << log;
   exchange(ranks, 1000);
-  EXPECT_EQ(ranks.host(0).attachment<Pxn>().forwardedBytes(), 0u);
+  EXPECT_EQ(forwardedBytes(ranks, 0), 0u);
 }
 
 TEST(Forwarding, AForwarderKnowsIfRanksStillSendThroughIt) {
-  StagedRanks ranks(4, deviceFaultsOf(1), Slots::OnDevice, 2);
+  PxnAddition pxn;
+  StagedRanks ranks(4, deviceFaultsOf(1), Slots::OnDevice, 2, &pxn);
   EXPECT_EQ(ranks.host(0).users(), Attachment::Users::Here);
   EXPECT_EQ(ranks.host(1).users(), Attachment::Users::None);
   ranks.close(1);
@@ -118,7 +175,8 @@ TEST(Forwarding, AForwarderKnowsIfRanksStillSendThroughIt) {
 }
 
 TEST(Forwarding, SendsThroughARankThatHasEndedFailAndNameIt) {
-  StagedRanks ranks(4, deviceFaultsOf(1), Slots::OnDevice, 2);
+  PxnAddition pxn;
+  StagedRanks ranks(4, deviceFaultsOf(1), Slots::OnDevice, 2, &pxn);
   std::vector<uint8_t> out(100'000, 7);
   ranks.close(0);
   const Issued issued = sendOne(ranks, 1, PointToPointTask::Kind::Send, 3, out);
@@ -139,7 +197,8 @@ TEST(Forwarding, ABrokenNetworkOfTheForwarderFailsTheSender) {
     NetFaults faults = deviceFaultsOf(seed);
     faults.loses = true;
     faults.ranks = 4;
-    StagedRanks ranks(4, faults, Slots::OnDevice, 2);
+    PxnAddition pxn;
+    StagedRanks ranks(4, faults, Slots::OnDevice, 2, &pxn);
     std::vector<uint8_t> out(4'000'000, 7), in(out.size());
     const Issued sent = sendOne(ranks, 1, PointToPointTask::Kind::Send, 3, out);
     const Issued received = sendOne(ranks, 3, PointToPointTask::Kind::Recv, 1, in);
