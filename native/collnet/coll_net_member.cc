@@ -61,6 +61,7 @@ Status CollNetMember::use(const std::vector<std::vector<int>>& leaders, const Co
 }
 
 void CollNetMember::drop() {
+  host_.engine().dropSchedules();  // they use groups of the network
   staging_.reset();
   network_.reset();
 }

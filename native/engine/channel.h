@@ -40,7 +40,7 @@ class Channel {
   void setHosts(RankHosts hosts) { hosts_ = std::move(hosts); }
   const RankHosts& hosts() const { return hosts_; }
 
-  // Sets the schedule of all algorithms other than ring, tree and direct.
+  // Sets the schedule of all algorithms other than ring, tree and direct; null removes it.
   void add(std::unique_ptr<AddedSchedule> schedule) { added_ = std::move(schedule); }
   // Returns null if there is none.
   const AddedSchedule* added() const { return added_.get(); }

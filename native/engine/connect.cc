@@ -113,6 +113,11 @@ Status Engine::addSchedules(std::vector<std::unique_ptr<AddedSchedule>> schedule
   return mayBlock ? openOperationThread() : Status::ok();
 }
 
+void Engine::dropSchedules() {
+  for (const auto& channel : channels_) channel->add(nullptr);
+  addedSchedules_ = 0;
+}
+
 Status Engine::setTree(int channel, int up, const std::vector<int>& down) {
   if (Status status = checkTree(channel, up, down, config_.rank, config_.size, config_.channels, kMaxTreeChildren);
       !status) {

@@ -1,7 +1,7 @@
 // The native communicator: owns the connections to peers and the channels, and runs operations one after the other.
 //
-// Threads: one thread at a time may call run*(), connect*(), set*() and check*(). Any thread may call abort(),
-// history(), transfers(), counters(), waiting() and lastError() at any time.
+// Threads: one thread at a time may call run*(), connect*(), set*(), addSchedules(), dropSchedules() and check*(). Any
+// thread may call abort(), history(), transfers(), counters(), waiting() and lastError() at any time.
 #pragma once
 
 #include <atomic>
@@ -94,6 +94,7 @@ class Engine {
   // Adds a schedule to each of the first channels, for operations whose choice names its algorithm. Must follow setHosts
   // and all connect calls.
   Status addSchedules(std::vector<std::unique_ptr<AddedSchedule>> schedules);
+  void dropSchedules();
   Channel& channel(int number) { return *channels_[static_cast<size_t>(number)]; }
   // Checks that every channel has a ring, and that all connections of rings and trees exist.
   Status checkPlan() const;

@@ -324,6 +324,23 @@ TEST_F(CollNet4, OldVersionsGatherByRings) {
   });
 }
 
+TEST_F(CollNet4, OperationsUseTheRingOnceTheSchedulesAreDropped) {
+  CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
+  const auto used = [&] {
+    std::atomic<int> rings{0};
+    net.ranks.run([&](Engine& communicator) {
+      Guarded send(64), recv(64);
+      ASSERT_EQ(Code::Ok, run(communicator, {Collective::AllReduce, DataType::Int32, ReduceOp::Sum},
+                              choiceOf(Algorithm::CollNetDirect, Protocol::LL), send, recv, 16));
+      rings += communicator.lastChoice().algorithm == Algorithm::Ring ? 1 : 0;
+    });
+    return rings.load();
+  };
+  EXPECT_EQ(0, used());
+  net.ranks.run([](Engine& communicator) { communicator.dropSchedules(); });
+  EXPECT_EQ(4, used());
+}
+
 TEST_F(CollNet4, LateAnswersCostTimeOnly) {
   const Fault late("late");
   CollNetRanks net({0, 0, 1, 1}, 1, collNetPlugin(12));
