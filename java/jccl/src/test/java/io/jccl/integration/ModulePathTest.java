@@ -77,7 +77,17 @@ class ModulePathTest {
     /** Returns a jar of the library: jlink of JDK 17 refuses a folder that contains classes for JDK 22. */
     private String library() throws Exception {
         String jar = folder.resolve("jccl.jar").toString();
-        assertThat(run("jar", "--create", "--file", jar, "-C", placeOf(Communicator.class), "."))
+        Path manifest = Files.writeString(folder.resolve("manifest"), "Multi-Release: true\n");
+        assertThat(run(
+                        "jar",
+                        "--create",
+                        "--file",
+                        jar,
+                        "--manifest",
+                        manifest.toString(),
+                        "-C",
+                        placeOf(Communicator.class),
+                        "."))
                 .isEmpty();
         return jar;
     }
