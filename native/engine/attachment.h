@@ -21,7 +21,7 @@ class Attachment {
 
   // Called before the connect information of this rank is sent, maybe more than once. Returns a number for the other
   // ranks of this host, which they receive with that information; 0 for none.
-  virtual uint64_t offer(const Networks& /*networks*/) { return 0; }
+  virtual uint64_t announce(const Networks& /*networks*/) { return 0; }
   // Returns the memory of the connection to a peer on one channel if another rank moves its data; else null.
   virtual const ConnectionMemory* sendMemory(int /*peer*/, int /*channel*/) const { return nullptr; }
   // Called when all peers are connected. `network`: the network in use; null if there is none.

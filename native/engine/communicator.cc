@@ -53,7 +53,7 @@ Status Communicator::connectInfo(const std::vector<std::string>& addresses, std:
   }
   ConnectInfo own{shared_->registry().process(), shared_->id(), 0, {}};
   for (const auto& attached : attachments_) {
-    if (const uint64_t number = attached->offer(networks_); number != 0) own.offered = number;
+    if (const uint64_t number = attached->announce(networks_); number != 0) own.offered = number;
   }
   for (size_t i = 0; i < own.networks.size(); ++i) own.networks[i] = networks_.info(Networks::kKinds[i]);
   info = own.encode();

@@ -34,7 +34,7 @@ void Pxn::sendThrough(int forwarder, std::span<const uint8_t> info, size_t conne
   }
 }
 
-uint64_t Pxn::offer(const Networks& networks) {
+uint64_t Pxn::announce(const Networks& networks) {
   offer_.offer(networks);
   return offer_.id();
 }

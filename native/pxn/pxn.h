@@ -28,7 +28,7 @@ class Pxn final : public Attachment {
                    const std::vector<ForwardedSends::Request>& requests);
   uint64_t forwardedBytes() const { return offer_.forwardedBytes(); }
 
-  uint64_t offer(const Networks& networks) override;
+  uint64_t announce(const Networks& networks) override;
   const ConnectionMemory* sendMemory(int peer, int channel) const override { return sends_.find(peer, channel); }
   Status prepare(NetTransport* network) override { return offer_.start(network); }
   void addMemory(std::vector<std::shared_ptr<const void>>* all) const override;
