@@ -33,7 +33,9 @@ class CollNetAlgorithm : public AddedAlgorithm {
   // Stops using the network.
   void drop();
 
-  bool executes(Algorithm algorithm) const override { return isCollNet(algorithm); }
+  bool executes(Algorithm algorithm) const override {
+    return algorithm == Algorithm::CollNetDirect || algorithm == Algorithm::CollNetChain;
+  }
   bool adjust(OperationCode code, Choice& choice) const override;
   Issued launch(WorksLauncher& launcher) const override;
   Status prepare() override;

@@ -26,11 +26,6 @@ constexpr const char* nameOf(Algorithm algorithm) {
   return names[static_cast<unsigned>(algorithm)];
 }
 
-// Returns true if the network reduces (collnet/schedules.h).
-JCCL_FN constexpr bool isCollNet(Algorithm algorithm) {
-  return algorithm == Algorithm::CollNetDirect || algorithm == Algorithm::CollNetChain;
-}
-
 // The kind of an operation. Packed into an integer: collective | type << 8 | reduction << 16.
 struct OperationCode {
   Collective collective;
