@@ -73,6 +73,16 @@ Status CollNetChannel::make(Channel& channel, const Group& group, const CollNetO
                          ", at least 2 hosts, and a connected group only if this rank leads its host");
 }
 
+CollNetChannel::CollNetChannel(Channel& channel, Group group, const CollNetOffer& common)
+    : channel_(channel), hosts_(channel.hosts()), group_(std::move(group)), common_(common) {
+  evenHosts_ = hosts_.areConsecutive();
+  for (int host = 0; host < hosts_.count(); ++host) {
+    const size_t ranks = hosts_.sizeOf(host);
+    evenHosts_ = evenHosts_ && (host == 0 || ranks == largestHost_);
+    largestHost_ = std::max(largestHost_, ranks);
+  }
+}
+
 // Returns the number of ranks for which one chunk contains data: all ranks in an all-gather or a reduce-scatter.
 int CollNetChannel::ranksOfChunk(Collective collective) const {
   return collective == Collective::AllReduce ? 1 : channel_.size();
@@ -83,21 +93,14 @@ bool CollNetChannel::runs(Algorithm algorithm, OperationCode code) const {
   if (!direct && algorithm != Algorithm::CollNetChain) return false;
   if (reduces(code.collective) && !common_.reduces(code.type, code.op)) return false;
   if (code.collective != Collective::AllReduce && !common_.gathers) return false;
-  size_t largest = 0;
-  bool even = hosts_.areConsecutive();
-  for (int host = 0; host < hosts_.count(); ++host) {
-    const size_t ranks = hosts_.sizeOf(host);
-    even = even && (host == 0 || ranks == largest);
-    largest = std::max(largest, ranks);
-  }
-  if (direct && largest > kMaxFanout) return false;
+  if (direct && largestHost_ > kMaxFanout) return false;
   if (collNetChunkBytes(common_.maxBytes, ranksOfChunk(code.collective), sizeOf(code.type)) == 0) return false;
   switch (code.collective) {
     case Collective::AllReduce:
       return true;
     case Collective::AllGather:
     case Collective::ReduceScatter:
-      return direct && even;
+      return direct && evenHosts_;
     default:
       return false;
   }

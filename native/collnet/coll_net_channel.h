@@ -32,8 +32,7 @@ class CollNetChannel final : public AddedSchedule {
  private:
   struct HostLinks;
 
-  CollNetChannel(Channel& channel, Group group, const CollNetOffer& common)
-      : channel_(channel), hosts_(channel.hosts()), group_(std::move(group)), common_(common) {}
+  CollNetChannel(Channel& channel, Group group, const CollNetOffer& common);
 
   int ranksOfChunk(Collective collective) const;
   HostLinks linksOf(bool chain, int leader);
@@ -45,6 +44,8 @@ class CollNetChannel final : public AddedSchedule {
   const RankHosts& hosts_;
   const Group group_;
   const CollNetOffer common_;
+  size_t largestHost_ = 0;  // ranks of the host that has the most
+  bool evenHosts_ = false;  // all hosts have equal numbers of ranks, with consecutive numbers
 };
 
 }  // namespace jccl

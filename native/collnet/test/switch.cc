@@ -24,17 +24,6 @@ namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 
-bool move(int socket, void* data, size_t bytes, bool sends) {
-  auto* at = static_cast<uint8_t*>(data);
-  while (bytes > 0) {
-    const ssize_t moved = sends ? ::send(socket, at, bytes, MSG_NOSIGNAL) : ::recv(socket, at, bytes, 0);
-    if (moved <= 0) return false;
-    at += moved;
-    bytes -= static_cast<size_t>(moved);
-  }
-  return true;
-}
-
 bool typeOf(int32_t number, DataType* type) {
   constexpr std::array<DataType, kDataTypeCount> kTypes = {
       DataType::Int8,    DataType::Uint8,    DataType::Int32,      DataType::Uint32,
@@ -80,7 +69,7 @@ bool reduce(const SwitchRequest& request, const std::vector<std::vector<uint8_t>
 
 bool answer(int socket, uint32_t failed, uint8_t* result, size_t bytes) {
   SwitchAnswer header{failed, 0, bytes};
-  return move(socket, &header, sizeof header, true) && move(socket, result, bytes, true);
+  return moveAll(socket, &header, sizeof header, true) && moveAll(socket, result, bytes, true);
 }
 
 // Serves one operation of all members. Returns false if a member is gone or the operation failed; that ends the group.
@@ -88,9 +77,9 @@ bool serveOne(const std::vector<int>& members) {
   std::vector<SwitchRequest> requests(members.size());
   std::vector<std::vector<uint8_t>> data(members.size());
   for (size_t i = 0; i < members.size(); ++i) {
-    if (!move(members[i], &requests[i], sizeof requests[i], false) || requests[i].bytes > kMaxBytes) return false;
+    if (!moveAll(members[i], &requests[i], sizeof requests[i], false) || requests[i].bytes > kMaxBytes) return false;
     data[i].resize(requests[i].bytes);
-    if (!move(members[i], data[i].data(), data[i].size(), false)) return false;
+    if (!moveAll(members[i], data[i].data(), data[i].size(), false)) return false;
   }
   const SwitchRequest& request = requests[0];
   const bool same = std::all_of(requests.begin(), requests.end(), [&](const auto& one) { return one == request; });
@@ -136,7 +125,7 @@ void accept(int listener) {
     const int on = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     SwitchHello hello{};
-    if (!move(socket, &hello, sizeof hello, false) || hello.members < 1 || hello.members > 1024 ||
+    if (!moveAll(socket, &hello, sizeof hello, false) || hello.members < 1 || hello.members > 1024 ||
         hello.member >= hello.members) {
       ::close(socket);
       continue;

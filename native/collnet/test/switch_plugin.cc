@@ -182,17 +182,6 @@ Result listenAt(void* rawHandle, void** listenComm) {
   return kSuccess;
 }
 
-bool moveAll(int socket, void* data, size_t bytes, bool sends) {
-  auto* at = static_cast<uint8_t*>(data);
-  while (bytes > 0) {
-    const ssize_t moved = sends ? ::send(socket, at, bytes, MSG_NOSIGNAL) : ::recv(socket, at, bytes, 0);
-    if (moved <= 0) return false;
-    at += moved;
-    bytes -= static_cast<size_t>(moved);
-  }
-  return true;
-}
-
 // Blocks, as connect of other CollNet plug-ins does.
 Result connect(void* handles[], int ranks, int rank, void* /*listenComm*/, void** collComm) {
   Handle first;
@@ -211,7 +200,8 @@ Result connect(void* handles[], int ranks, int rank, void* /*listenComm*/, void*
   SwitchHello hello{first.group, static_cast<uint32_t>(ranks), static_cast<uint32_t>(rank)};
   SwitchAnswer answer{};
   if (::connect(comm->socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      !moveAll(comm->socket, &hello, sizeof hello, true) || !moveAll(comm->socket, &answer, sizeof answer, false)) {
+      !test::moveAll(comm->socket, &hello, sizeof hello, true) ||
+      !test::moveAll(comm->socket, &answer, sizeof answer, false)) {
     return fail(kRemoteError, "connect to the switch");
   }
   const int on = 1;

@@ -1,6 +1,9 @@
 // Messages between the CollNet plug-in for tests and the process that simulates its switch, over TCP on one host.
 #pragma once
 
+#include <sys/socket.h>
+
+#include <cstddef>
 #include <cstdint>
 
 namespace jccl::test {
@@ -34,5 +37,17 @@ struct SwitchAnswer {
   uint32_t zero;
   uint64_t bytes;
 };
+
+// Sends or receives all bytes; returns false if the connection ends before.
+inline bool moveAll(int socket, void* data, size_t bytes, bool sends) {
+  auto* at = static_cast<uint8_t*>(data);
+  while (bytes > 0) {
+    const ssize_t moved = sends ? ::send(socket, at, bytes, MSG_NOSIGNAL) : ::recv(socket, at, bytes, 0);
+    if (moved <= 0) return false;
+    at += moved;
+    bytes -= static_cast<size_t>(moved);
+  }
+  return true;
+}
 
 }  // namespace jccl::test
