@@ -52,7 +52,7 @@ class CollNetPluginOf final : public CollNetPlugin {
   // Returns the first required function that the table lacks; null: the table is complete. A plug-in without
   // devices may lack functions: that is no mistake, but the plug-in cannot be used either.
   static const char* missing(const Table& table) {
-    const std::pair<const char*, bool> required[] = {
+    return firstMissing({
         {"init", table.init != nullptr},
         {"devices", table.devices != nullptr},
         {"getProperties", table.getProperties != nullptr},
@@ -65,11 +65,7 @@ class CollNetPluginOf final : public CollNetPlugin {
         {"test", table.test != nullptr},
         {"closeColl", table.closeColl != nullptr},
         {"closeListen", table.closeListen != nullptr},
-    };
-    for (const auto& [name, there] : required) {
-      if (!there) return name;
-    }
-    return nullptr;
+    });
   }
 
   Status init(uint64_t commId) override {

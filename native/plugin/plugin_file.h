@@ -1,7 +1,9 @@
 // Functions for plug-ins of all kinds: finding the library, logging, and describing results.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "base/status.h"
 #include "plugin/net_abi.h"
@@ -20,6 +22,15 @@ const char* textOf(Result result);
 
 // Returns at most 4096 bytes of a plug-in's text; `otherwise` if the text is null.
 std::string textOr(const char* text, const char* otherwise);
+
+// Returns the name of the first function that is not there; null if all are. `functions`: pairs of a name and whether
+// the function is there.
+inline const char* firstMissing(std::initializer_list<std::pair<const char*, bool>> functions) {
+  for (const auto& [name, there] : functions) {
+    if (!there) return name;
+  }
+  return nullptr;
+}
 
 // Opens a plug-in's library. `name` is a path, the name of a library, or NAME for PREFIX-NAME.so; empty: PREFIX.so. The
 // library stays mapped for ever, unless choose(library, file) returns an error. Its symbols stay invisible to other

@@ -34,7 +34,7 @@ class NetPluginOf final : public NetPlugin {
 
   // Returns the first required function that the table lacks; null: the table is complete.
   static const char* missing(const Table& table) {
-    const std::pair<const char*, bool> required[] = {
+    return firstMissing({
         {"init", table.init != nullptr},
         {"devices", table.devices != nullptr},
         {"getProperties", table.getProperties != nullptr},
@@ -49,11 +49,7 @@ class NetPluginOf final : public NetPlugin {
         {"closeSend", table.closeSend != nullptr},
         {"closeRecv", table.closeRecv != nullptr},
         {"closeListen", table.closeListen != nullptr},
-    };
-    for (const auto& [name, there] : required) {
-      if (!there) return name;
-    }
-    return nullptr;
+    });
   }
 
   Status init(uint64_t commId) override {
