@@ -13,10 +13,10 @@ device::NvlsAlgorithm& nvlsOf(jlong handle) { return communicatorOf(handle).adde
 
 }  // namespace
 
-JNIEXPORT jbyteArray JNICALL Java_io_jccl_nvls_NativeNvls_create(JNIEnv* env, jclass, jlong handle) {
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_nvls_NativeNvls_create(JNIEnv* env, jclass, jlong handle, jint slotBytes) {
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::vector<uint8_t> info;
-    if (!nvlsOf(handle).create(info)) return nullptr;
+    if (!nvlsOf(handle).create(static_cast<uint32_t>(slotBytes), info)) return nullptr;
     return newBytes(env, info.data(), info.size());
   });
 }
@@ -25,13 +25,13 @@ JNIEXPORT jint JNICALL Java_io_jccl_nvls_NativeNvls_takeDescriptor(JNIEnv*, jcla
   return guarded<jint>(-1, [&] { return nvlsOf(handle).takeDescriptor(); });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nvls_NativeNvls_join(JNIEnv* env, jclass, jlong handle, jbyteArray info,
-                                                         jint descriptor) {
+JNIEXPORT jint JNICALL Java_io_jccl_nvls_NativeNvls_join(JNIEnv* env, jclass, jlong handle, jint slotBytes,
+                                                         jbyteArray info, jint descriptor) {
   UniqueFd owned(descriptor);
   return guardedCode([&]() -> jint {
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
-    return codeOf(nvlsOf(handle).join(bytes, owned.release()));
+    return codeOf(nvlsOf(handle).join(static_cast<uint32_t>(slotBytes), bytes, owned.release()));
   });
 }
 

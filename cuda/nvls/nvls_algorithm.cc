@@ -31,7 +31,8 @@ struct Introduction {
 
 }  // namespace
 
-Status NvlsAlgorithm::create(std::vector<uint8_t>& info) {
+Status NvlsAlgorithm::create(uint32_t slotBytes, std::vector<uint8_t>& info) {
+  slotBytes_ = slotBytes;
   const DeviceGuard guard(config().device);
   Status status = guard.status();
   if (status && config().size > MulticastChannel::kMaxRanks) {
@@ -39,13 +40,13 @@ Status NvlsAlgorithm::create(std::vector<uint8_t>& info) {
                              std::to_string(MulticastChannel::kMaxRanks) + " ranks for NVLS");
   }
   constexpr uint32_t kWide = 16;
-  if (status && config().nvlsSlotBytes < kWide * static_cast<uint32_t>(config().size)) {
-    status = Status::invalid("nvlsSlotBytes=" + std::to_string(config().nvlsSlotBytes) + ", expected at least " +
+  if (status && slotBytes_ < kWide * static_cast<uint32_t>(config().size)) {
+    status = Status::invalid("slotBytes=" + std::to_string(slotBytes_) + ", expected at least " +
                              std::to_string(kWide) + " for each of " + std::to_string(config().size) + " ranks");
   }
   if (status) status = MulticastMemory::supported();
   if (status) {
-    status = memory_.create(config().size, NvlsLaunch::memoryBytes(config().channels, config().nvlsSlotBytes),
+    status = memory_.create(config().size, NvlsLaunch::memoryBytes(config().channels, slotBytes_),
                             !communicator_.allInProcess());
   }
   if (status && !communicator_.allInProcess()) {
@@ -64,7 +65,7 @@ Status NvlsAlgorithm::create(std::vector<uint8_t>& info) {
   own.process = ::getpid();
   own.handle = memory_.handle();
   own.bytes = memory_.bytes();
-  own.slotBytes = config().nvlsSlotBytes;
+  own.slotBytes = slotBytes_;
   own.channels = config().channels;
   own.shareable = communicator_.allInProcess() ? 0 : 1;
   info.resize(sizeof own);
@@ -72,19 +73,20 @@ Status NvlsAlgorithm::create(std::vector<uint8_t>& info) {
   return Status::ok();
 }
 
-Status NvlsAlgorithm::join(std::span<const uint8_t> info, int descriptor) {
+Status NvlsAlgorithm::join(uint32_t slotBytes, std::span<const uint8_t> info, int descriptor) {
+  slotBytes_ = slotBytes;
   const UniqueFd owned(descriptor);
   const DeviceGuard guard(config().device);
   if (!guard.status()) return communicator_.noted(guard.status());
   Introduction theirs{};
   if (info.size() == sizeof theirs) std::memcpy(&theirs, info.data(), sizeof theirs);
   if (theirs.magic != kMagic || std::memcmp(theirs.token, config().token, sizeof theirs.token) != 0 ||
-      theirs.slotBytes != config().nvlsSlotBytes || theirs.channels != config().channels ||
-      theirs.bytes < NvlsLaunch::memoryBytes(config().channels, config().nvlsSlotBytes)) {
+      theirs.slotBytes != slotBytes_ || theirs.channels != config().channels ||
+      theirs.bytes < NvlsLaunch::memoryBytes(config().channels, slotBytes_)) {
     return communicator_.noted(Status::transport(
         "the multicast object of another rank has infoBytes=" + std::to_string(info.size()) +
         " slotBytes=" + std::to_string(theirs.slotBytes) + " channels=" + std::to_string(theirs.channels) +
-        " bytes=" + std::to_string(theirs.bytes) + ", expected slotBytes=" + std::to_string(config().nvlsSlotBytes) +
+        " bytes=" + std::to_string(theirs.bytes) + ", expected slotBytes=" + std::to_string(slotBytes_) +
         " channels=" + std::to_string(config().channels) +
         "; all ranks must run the same library with the same JCCL_NVLS_CHUNKSIZE"));
   }
@@ -133,7 +135,7 @@ Issued NvlsAlgorithm::launch(WorksLauncher& launcher) const {
   launch.memory = memory_.memory();
   launch.multicast = memory_.multicast();
   launch.channelCount = static_cast<uint32_t>(config().channels);
-  launch.slotBytes = config().nvlsSlotBytes;
+  launch.slotBytes = slotBytes_;
   return launcher.launch(nvlsKernel(code.collective, code.type), launch);
 }
 

@@ -18,12 +18,13 @@ class NvlsAlgorithm : public AddedAlgorithm {
  public:
   explicit NvlsAlgorithm(DeviceCommunicator& communicator) : communicator_(communicator) {}
 
-  Status create(std::vector<uint8_t>& info);
+  // `slotBytes` is the size of the slot that each rank has in a channel; equal on all ranks.
+  Status create(uint32_t slotBytes, std::vector<uint8_t>& info);
   // Returns the object's descriptor for other processes, -1 if there is none. The caller closes it.
   int takeDescriptor() { return descriptor_.release(); }
   // `descriptor` is the object's descriptor as received from another process, -1 if a rank of this process created the
   // object; join closes it.
-  Status join(std::span<const uint8_t> info, int descriptor);
+  Status join(uint32_t slotBytes, std::span<const uint8_t> info, int descriptor);
   Status bind();
   Status test(int64_t timeoutNanos) { return communicator_.testAdded(Algorithm::Nvls, timeoutNanos); }
   void drop();
@@ -40,6 +41,7 @@ class NvlsAlgorithm : public AddedAlgorithm {
   DeviceCommunicator& communicator_;
   MulticastMemory memory_;
   UniqueFd descriptor_;
+  uint32_t slotBytes_ = 0;
 };
 
 }  // namespace jccl::device

@@ -32,7 +32,6 @@ class DeviceRuntimeRanks {
       config.simpleSlotBytes = 4096;
       config.llSlotBytes = 1024;
       config.ll128SlotBytes = 1024;
-      config.nvlsSlotBytes = 4096;
       config.token[0] = communicators;
       config.descriptors = !processes.empty();
       std::unique_ptr<device::DeviceCommunicator> made;

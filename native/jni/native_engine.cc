@@ -31,9 +31,9 @@ TransportKind transportOf(jint number) {
 
 #define JAVA(name) io_jccl_nativelib_NativeEngine_##name
 
-static_assert(JAVA(SENDERS_NONE) == static_cast<int>(Attachment::Users::None));
-static_assert(JAVA(SENDERS_HERE) == static_cast<int>(Attachment::Users::Here));
-static_assert(JAVA(SENDERS_ELSEWHERE) == static_cast<int>(Attachment::Users::Elsewhere));
+static_assert(JAVA(USERS_NONE) == static_cast<int>(Attachment::Users::None));
+static_assert(JAVA(USERS_HERE) == static_cast<int>(Attachment::Users::Here));
+static_assert(JAVA(USERS_ELSEWHERE) == static_cast<int>(Attachment::Users::Elsewhere));
 static_assert(isLayout({JCCL_ROW(PATH_CHANNEL), JCCL_ROW(PATH_FROM), JCCL_ROW(PATH_TO), JCCL_ROW(PATH_OUT),
                         JCCL_ROW(PATH_IN)},
                        JCCL_ROW(PATH_LENGTH)));
@@ -168,7 +168,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_useDeviceSlots(JNIEnv
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_senders(JNIEnv*, jclass, jlong handle) {
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_users(JNIEnv*, jclass, jlong handle) {
   return guarded<jint>(0, [&] { return static_cast<jint>(hostOf(handle).users()); });
 }
 

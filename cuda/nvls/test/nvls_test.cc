@@ -22,6 +22,7 @@ using driver::Result;
 
 constexpr int64_t kTimeoutNanos = 60'000'000'000;
 constexpr int kChannels = 2;
+constexpr uint32_t kSlotBytes = 4096;
 constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
 
 // Gives each rank its own device. Set before the first call of the driver, which reads the variable.
@@ -41,9 +42,9 @@ device::NvlsAlgorithm& nvlsOf(DeviceRuntimeRanks& ranks, int rank) {
 // Connects all ranks by a multicast object. Returns the first failure.
 Status connectNvls(DeviceRuntimeRanks& ranks) {
   std::vector<uint8_t> info;
-  Status status = nvlsOf(ranks, 0).create(info);
+  Status status = nvlsOf(ranks, 0).create(kSlotBytes, info);
   for (int rank = 0; rank < ranks.size(); ++rank) {
-    if (status) status = nvlsOf(ranks, rank).join(info, -1);
+    if (status) status = nvlsOf(ranks, rank).join(kSlotBytes, info, -1);
   }
   for (int rank = 0; rank < ranks.size(); ++rank) {
     if (status) status = nvlsOf(ranks, rank).bind();

@@ -386,7 +386,6 @@ final class DeviceConnector {
         config.set(DeviceConfig.COMM_ID_LO, id.getLong());
         config.set(DeviceConfig.DESCRIPTORS, descriptors);
         config.set(DeviceConfig.RECORDED_OPERATIONS, settings.get(RecorderSettings.RECORDER_OPERATIONS));
-        extension.configureDevice(config);
         return config;
     }
 }

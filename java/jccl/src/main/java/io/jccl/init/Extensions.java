@@ -1,6 +1,5 @@
 package io.jccl.init;
 
-import io.jccl.nativelib.DeviceConfig;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.parts.ConnectingDevice;
 import io.jccl.parts.Extension;
@@ -23,11 +22,6 @@ record Extensions(List<Extension> all) implements Extension {
         List<AddedHostAlgorithm> added = new ArrayList<>();
         all.forEach(one -> added.addAll(one.connectHosts(engine, plan)));
         return added;
-    }
-
-    @Override
-    public void configureDevice(DeviceConfig config) {
-        all.forEach(one -> one.configureDevice(config));
     }
 
     @Override

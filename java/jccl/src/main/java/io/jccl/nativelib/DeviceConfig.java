@@ -52,17 +52,13 @@ public final class DeviceConfig {
     @Native
     public static final int DESCRIPTORS = 10;
 
-    /** Bytes of a slot for NVLS; the same on all ranks. */
-    @Native
-    public static final int NVLS_SLOT_BYTES = 11;
-
     /** As {@link EngineConfig#RECORDED_OPERATIONS}. */
     @Native
-    public static final int RECORDED_OPERATIONS = 12;
+    public static final int RECORDED_OPERATIONS = 11;
 
     /** Count of the values. */
     @Native
-    static final int LENGTH = 13;
+    static final int LENGTH = 12;
 
     final long[] numbers = new long[LENGTH];
 

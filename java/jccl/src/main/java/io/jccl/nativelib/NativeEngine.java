@@ -41,17 +41,16 @@ public final class NativeEngine extends Engine {
 
     private static final long FORWARDING_POLL_MILLIS = 5;
 
-    // Ranks that still send through the GPU of this rank: none, only ranks of this process, or ranks of other processes
-    // too.
+    // Ranks that still use memory of this rank: none, only ranks of this process, or ranks of other processes too.
 
     @Native
-    private static final int SENDERS_NONE = 0;
+    private static final int USERS_NONE = 0;
 
     @Native
-    private static final int SENDERS_HERE = 1;
+    private static final int USERS_HERE = 1;
 
     @Native
-    private static final int SENDERS_ELSEWHERE = 2;
+    private static final int USERS_ELSEWHERE = 2;
 
     private final List<DeviceSlots> slots = new ArrayList<>();
     private final LogThread.Use logs;
@@ -417,17 +416,17 @@ public final class NativeEngine extends Engine {
      */
     @Override
     void free() {
-        int senders = senders(handle);
-        if (senders == SENDERS_NONE) {
+        int users = users(handle);
+        if (users == USERS_NONE) {
             release();
             return;
         }
-        Thread forwarding = ServiceThread.once("jccl-forwarding", this::forwardUntilSendersEnd);
+        Thread forwarding = ServiceThread.once("jccl-forwarding", this::forwardUntilUnused);
         if (Threads.tryStart(forwarding).isPresent()) {
-            forwardUntilSendersEnd(); // no thread could be started, so the caller waits instead
+            forwardUntilUnused(); // no thread could be started, so the caller waits instead
             return;
         }
-        if (senders != SENDERS_HERE) {
+        if (users != USERS_HERE) {
             LOG.info(
                     "ranks of other processes send through this rank's GPU (PXN): waiting until they close, for at most {} s",
                     FORWARDING_TIMEOUT.toSeconds());
@@ -439,8 +438,8 @@ public final class NativeEngine extends Engine {
         }
     }
 
-    private void forwardUntilSendersEnd() {
-        while (senders(handle) != SENDERS_NONE) {
+    private void forwardUntilUnused() {
+        while (users(handle) != USERS_NONE) {
             LockSupport.parkNanos(this, TimeUnit.MILLISECONDS.toNanos(FORWARDING_POLL_MILLIS));
         }
         release();
@@ -474,7 +473,7 @@ public final class NativeEngine extends Engine {
 
     private static native int useDeviceSlots(long handle, long address, long bytes, int dmabuf, int[] rows);
 
-    private static native int senders(long handle);
+    private static native int users(long handle);
 
     private static native long[] stage(long handle, int peer, int[] channels);
 

@@ -12,9 +12,14 @@ import java.util.OptionalInt;
 final class NativeNvls {
 
     private final DeviceEngine device;
+    private final int slotBytes;
 
-    NativeNvls(DeviceEngine device) {
+    /**
+     * @param slotBytes bytes of the slot that each rank has in a channel; the same on all ranks
+     */
+    NativeNvls(DeviceEngine device, int slotBytes) {
         this.device = device;
+        this.slotBytes = slotBytes;
     }
 
     /**
@@ -23,7 +28,7 @@ final class NativeNvls {
      * @return what the others need to join; empty on failure, and {@link DeviceEngine#lastError} has the reason
      */
     Optional<byte[]> create() {
-        return Optional.ofNullable(create(device.address()));
+        return Optional.ofNullable(create(device.address(), slotBytes));
     }
 
     /** Returns the descriptor of the multicast object for other processes, if it has one. The caller closes it. */
@@ -39,7 +44,7 @@ final class NativeNvls {
      * @return the reason of a failure, or empty
      */
     Optional<String> join(byte[] info, OptionalInt descriptor) {
-        return device.failure(join(device.address(), info, descriptor.orElse(-1)));
+        return device.failure(join(device.address(), slotBytes, info, descriptor.orElse(-1)));
     }
 
     /** Binds memory to the multicast object; returns the reason of a failure, or empty. */
@@ -62,11 +67,11 @@ final class NativeNvls {
 
     // Natives that return an int return a code, except takeDescriptor.
 
-    private static native byte[] create(long device);
+    private static native byte[] create(long device, int slotBytes);
 
     private static native int takeDescriptor(long device);
 
-    private static native int join(long device, byte[] info, int descriptor);
+    private static native int join(long device, int slotBytes, byte[] info, int descriptor);
 
     private static native int bind(long device);
 

@@ -40,7 +40,7 @@ final class NvlsConnector {
     NvlsConnector(InitContext context, ConnectingDevice device) {
         this.context = context;
         this.engine = device.engine();
-        this.nvls = new NativeNvls(engine);
+        this.nvls = new NativeNvls(engine, context.settings().get(AlgorithmSettings.NVLS_CHUNKSIZE));
         this.processes = device.processes();
         this.rank = context.rank();
     }

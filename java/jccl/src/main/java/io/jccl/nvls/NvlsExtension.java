@@ -1,7 +1,5 @@
 package io.jccl.nvls;
 
-import io.jccl.config.AlgorithmSettings;
-import io.jccl.nativelib.DeviceConfig;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.parts.ConnectingDevice;
 import io.jccl.parts.Extension;
@@ -17,11 +15,6 @@ final class NvlsExtension implements Extension {
 
     NvlsExtension(InitContext context) {
         this.context = context;
-    }
-
-    @Override
-    public void configureDevice(DeviceConfig config) {
-        config.set(DeviceConfig.NVLS_SLOT_BYTES, context.settings().get(AlgorithmSettings.NVLS_CHUNKSIZE));
     }
 
     @Override

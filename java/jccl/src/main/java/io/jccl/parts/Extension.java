@@ -1,6 +1,5 @@
 package io.jccl.parts;
 
-import io.jccl.nativelib.DeviceConfig;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.planning.Plan;
 import io.jccl.tuning.AddedGpuAlgorithm;
@@ -24,9 +23,6 @@ public interface Extension {
     default List<AddedHostAlgorithm> connectHosts(NativeEngine engine, Plan plan) {
         return List.of();
     }
-
-    /** Completes the configuration of a GPU's engine. */
-    default void configureDevice(DeviceConfig config) {}
 
     /** Sets up a GPU's engine, whose rings and trees are set, before it allocates the memory of its connections. */
     default void setUpDevice(ConnectingDevice device) {}
