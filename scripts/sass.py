@@ -119,6 +119,21 @@ def moving_loops(code):
     return sorted({min(every)[1:] for every in around if every})
 
 
+def full_loops(code, bytes, least):
+    """Returns how many loops that move data have at least `least` loads of this many bytes in flight, branches included."""
+    full = 0
+    for begin, end in moving_loops(code):
+        waiting, most = {}, 0
+        for one in code[begin // 16:end // 16 + 1]:
+            for scoreboard in [s for s in waiting if one.waits >> s & 1]:
+                del waiting[scoreboard]
+            if one.is_load and one.space != "local" and one.bytes == bytes:
+                waiting[one.signals] = waiting.get(one.signals, 0) + 1
+                most = max(most, sum(waiting.values()))
+        full += most >= least
+    return full
+
+
 def loads_in_flight(code, bytes):
     """Returns how many loads of this many bytes a thread has in flight at most, without a branch between them."""
     starts = {one.target for one in code if one.operation == BRA}

@@ -35,6 +35,29 @@ struct Accumulators {
     }
   }
   JCCL_DEVICE simt::Vec16 pack(int i) const { return {low[i].pack(), high[i].pack()}; }
+
+  // For sums, which begin with clear() and do not test for NaNs before the end.
+  JCCL_DEVICE void clear() {
+    JCCL_UNROLL
+    for (int i = 0; i < N; ++i) {
+      low[i].load(Accumulator<E>::kNothing);
+      high[i].load(Accumulator<E>::kNothing);
+    }
+  }
+  JCCL_DEVICE void add(const simt::Vec16 (&words)[N]) {
+    JCCL_UNROLL
+    for (int i = 0; i < N; ++i) {
+      low[i].add(words[i].low);
+      high[i].add(words[i].high);
+    }
+  }
+  JCCL_DEVICE bool hasNan() const {
+    bool found = false;
+    JCCL_UNROLL
+    for (int i = 0; i < N; ++i) found = found || low[i].hasNan() || high[i].hasNan();
+    return found;
+  }
+  JCCL_DEVICE simt::Vec16 packNumbers(int i) const { return {low[i].packNumbers(), high[i].packNumbers()}; }
 };
 
 // True for types narrower than 4 bytes. Their accumulators take more registers than the packed elements, and most of

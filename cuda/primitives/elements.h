@@ -45,6 +45,8 @@ struct Float {
   using Stored = Word;
   using Scalar = F;
   JCCL_DEVICE static F widen(Word bits) { return bitsOf<F>(bits); }
+  // Like widen(), but of a NaN only that it is one is kept.
+  JCCL_DEVICE static F widenNumber(Word bits) { return widen(bits); }
   JCCL_DEVICE static Word narrow(F value) { return bitsOf<Word>(value); }
 
   JCCL_DEVICE static F quiet(F nan) { return bitsOf<F>(bitsOf<Word>(nan) | Word{1} << kQuietBit); }
@@ -61,6 +63,8 @@ struct Float {
     const F result = a * b;
     return result == result ? result : nanOf(a, b);
   }
+  // The sum of numbers; if one is a NaN, or if the sum is none, some NaN.
+  JCCL_DEVICE static F plainSum(F a, F b) { return a + b; }
   JCCL_DEVICE static F smaller(F a, F b, bool) { return a < b || a != a ? a : b; }
   JCCL_DEVICE static F larger(F a, F b, bool) { return a > b || a != a ? a : b; }
   JCCL_DEVICE static F quotient(F a, uint32_t divisor, bool) {
@@ -86,16 +90,19 @@ using Float64 = Float<double, uint64_t, 51>;
 struct Bfloat16 : Float32 {
   using Stored = uint16_t;
   JCCL_DEVICE static float widen(uint16_t bits) { return bitsOf<float>(static_cast<uint32_t>(bits) << 16); }
+  JCCL_DEVICE static float widenNumber(uint16_t bits) { return widen(bits); }
   JCCL_DEVICE static uint32_t nan(float value) { return (bitsOf<uint32_t>(value) | 0x400000u) >> 16; }
   JCCL_DEVICE static uint32_t narrowTwo(float low, float high) {
-    return withNans<Bfloat16>(simt::narrowBfloats(low, high), low, high);
+    return withNans<Bfloat16>(narrowNumbers(low, high), low, high);
   }
+  JCCL_DEVICE static uint32_t narrowNumbers(float low, float high) { return simt::narrowBfloats(low, high); }
 };
 
 struct Float16 : Float32 {
   using Stored = uint16_t;
+  JCCL_DEVICE static float widenNumber(uint16_t bits) { return simt::widenHalf(bits); }
   JCCL_DEVICE static float widen(uint16_t bits) {
-    const float value = simt::widenHalf(bits);
+    const float value = widenNumber(bits);
     if (value == value) return value;
     return bitsOf<float>((bits & 0x8000u) << 16 | (bits & 0x3ffu) << 13 | 0x7fc00000u);
   }
@@ -104,8 +111,9 @@ struct Float16 : Float32 {
     return (bits >> 16 & 0x8000u) | (bits >> 13 & 0x3ffu) | 0x7e00u;
   }
   JCCL_DEVICE static uint32_t narrowTwo(float low, float high) {
-    return withNans<Float16>(simt::narrowHalves(low, high), low, high);
+    return withNans<Float16>(narrowNumbers(low, high), low, high);
   }
+  JCCL_DEVICE static uint32_t narrowNumbers(float low, float high) { return simt::narrowHalves(low, high); }
 };
 
 // 8-bit floats compute in float32, and treat NaNs like 16-bit floats.
@@ -123,23 +131,27 @@ struct Float8 : Float32 {
 };
 
 struct E4m3 : Float8<E4m3Layout> {
+  JCCL_DEVICE static float widenNumber(uint8_t bits) { return simt::widenE4m3(bits); }
   JCCL_DEVICE static float widen(uint8_t bits) {
-    const float value = simt::widenE4m3(bits);
+    const float value = widenNumber(bits);
     return value == value ? value : quietNan(bits);
   }
   JCCL_DEVICE static uint32_t narrowTwo(float low, float high) {
-    return withNans<E4m3>(simt::narrowE4m3s(low, high), low, high);
+    return withNans<E4m3>(narrowNumbers(low, high), low, high);
   }
+  JCCL_DEVICE static uint32_t narrowNumbers(float low, float high) { return simt::narrowE4m3s(low, high); }
 };
 
 struct E5m2 : Float8<E5m2Layout> {
+  JCCL_DEVICE static float widenNumber(uint8_t bits) { return simt::widenHalf(static_cast<uint16_t>(bits << 8)); }
   JCCL_DEVICE static float widen(uint8_t bits) {
-    const float value = simt::widenHalf(static_cast<uint16_t>(bits << 8));
+    const float value = widenNumber(bits);
     return value == value ? value : quietNan(bits);
   }
   JCCL_DEVICE static uint32_t narrowTwo(float low, float high) {
-    return withNans<E5m2>(simt::narrowE5m2s(low, high), low, high);
+    return withNans<E5m2>(narrowNumbers(low, high), low, high);
   }
+  JCCL_DEVICE static uint32_t narrowNumbers(float low, float high) { return simt::narrowE5m2s(low, high); }
 };
 
 // Integers, stored as unsigned; `isSigned` tells how to interpret them.
@@ -151,8 +163,10 @@ struct Integer {
   // Operands of 16 bits or less would otherwise be promoted to int, and their products would be signed.
   using Wide = std::conditional_t<sizeof(Word) == 8, uint64_t, uint32_t>;
   JCCL_DEVICE static Word widen(Word bits) { return bits; }
+  JCCL_DEVICE static Word widenNumber(Word bits) { return bits; }
   JCCL_DEVICE static Word narrow(Word value) { return value; }
   JCCL_DEVICE static Word sum(Word a, Word b) { return static_cast<Word>(Wide{a} + Wide{b}); }
+  JCCL_DEVICE static Word plainSum(Word a, Word b) { return sum(a, b); }
   JCCL_DEVICE static Word product(Word a, Word b) { return static_cast<Word>(Wide{a} * Wide{b}); }
   // Maps the signed range onto the unsigned one, in order.
   JCCL_DEVICE static Word ordered(Word value, bool isSigned) {
@@ -248,6 +262,9 @@ JCCL_DEVICE void withOperation(ReduceOp op, const Run& run) {
 
 template <class E>
 class Accumulator {
+  static constexpr int kLanes = 8 / sizeof(typename E::Stored);
+  static constexpr int kBits = 8 * sizeof(typename E::Stored);
+
  public:
   JCCL_DEVICE void load(uint64_t granule) {
     JCCL_UNROLL
@@ -280,6 +297,36 @@ class Accumulator {
     }
   }
 
+  // A granule that sums ignore: elements of -0.0, to which any number adds without a change, or zeros of integers.
+  static constexpr uint64_t kNothing =
+      std::is_integral_v<typename E::Scalar> ? 0 : ~uint64_t{0} / ((uint64_t{1} << (kBits - 1)) * 2 - 1) << (kBits - 1);
+  // Adds a granule without a choice of the operation. A NaN becomes some NaN.
+  JCCL_DEVICE void add(uint64_t granule) {
+    JCCL_UNROLL
+    for (int i = 0; i < kLanes; ++i) {
+      lanes_[i] = E::plainSum(lanes_[i], E::widenNumber(static_cast<typename E::Stored>(granule >> i * kBits % 64)));
+    }
+  }
+  JCCL_DEVICE bool hasNan() const {
+    bool found = false;
+    if constexpr (!std::is_integral_v<typename E::Scalar>) {
+      JCCL_UNROLL
+      for (int i = 0; i < kLanes; ++i) found |= lanes_[i] != lanes_[i];
+    }
+    return found;
+  }
+  // Packs lanes without NaNs.
+  JCCL_DEVICE uint64_t packNumbers() const {
+    if constexpr (std::is_same_v<typename E::Scalar, typename E::Stored> || kLanes <= 2) {
+      return pack();
+    } else {
+      uint64_t granule = 0;
+      JCCL_UNROLL
+      for (int i = 0; i < kLanes; i += 2) granule |= uint64_t{E::narrowNumbers(lanes_[i], lanes_[i + 1])} << i * kBits;
+      return granule;
+    }
+  }
+
   JCCL_DEVICE uint64_t pack() const {
     uint64_t granule = 0;
     if constexpr (std::is_same_v<typename E::Scalar, typename E::Stored> || kLanes <= 2) {
@@ -293,8 +340,6 @@ class Accumulator {
   }
 
  private:
-  static constexpr int kLanes = 8 / sizeof(typename E::Stored);
-  static constexpr int kBits = 8 * sizeof(typename E::Stored);
   static constexpr int kScalars = 8 / sizeof(typename E::Scalar);
 
   // Not inlined, because the code of a division is long.

@@ -79,27 +79,41 @@ class Mover {
 
   using Stored = typename E::Stored;
   static constexpr size_t kWide = 16;
-  // Number of loads of 16 bytes that a thread has in flight, from one source or from two together.
+  // Number of loads of 16 bytes that a thread has in flight, from all sources together.
   static constexpr int kLoads = 8;
 
   JCCL_DEVICE int sourceCount() const { return M == Moves::AnySources ? operands_.sourceCount : 1; }
   JCCL_DEVICE bool copies() const { return M == Moves::Copies || (sourceCount() == 1 && reduction_.divisor == 1); }
+  JCCL_DEVICE bool isSum() const { return reduction_.op == ReduceOp::Sum || reduction_.op == ReduceOp::Avg; }
   JCCL_DEVICE static uintptr_t addressOf(const uint8_t* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
   // Moves 16 bytes at a time. If `Aligned`, all pointers are multiples of 16 at offset `begin`; otherwise they are
   // arbitrary.
   template <bool Aligned>
   JCCL_DEVICE void wide(size_t begin, size_t end) const {
-    const size_t from = begin + team_.thread * kWide;
+    size_t from = begin + team_.thread * kWide;
     if (copies()) {
       copy<Aligned ? kLoads : kLoads / 2, Aligned>(from, end);
-    } else if constexpr (!kNarrow<E>) {
-      reduce<Aligned ? kLoads / 2 : kLoads / 4, Aligned>(from, end);
-    } else {
-      if constexpr (Aligned) {
-        if (sourceCount() == 2 && reduction_.divisor == 1) return reduceTwo<kLoads / 2>(from, end);
+      return;
+    }
+    // Sums stop at a NaN; the other loops continue there.
+    if constexpr (!kNarrow<E>) {
+      if constexpr (Aligned && M == Moves::AnySources) {
+        if (isSum()) from = sum<kLoads / 2, 2>(from, end);
       }
-      reduce<sizeof(Stored), false>(from, end);
+      reduce<Aligned ? kLoads / 2 : kLoads / 4, 2, Aligned>(from, end);
+    } else {
+      if constexpr (Aligned && M == Moves::AnySources) {
+        if (sourceCount() == 2 && reduction_.divisor == 1) {
+          if (isSum()) from = sumTwo<kLoads / 2>(from, end);
+          return reduceTwo<kLoads / 2>(from, end);
+        }
+        if (isSum()) from = sum<sizeof(Stored), kLoads / sizeof(Stored)>(from, end);
+        // Elements of one byte take many registers: with 8 sources at once the callers would spill theirs.
+        constexpr int kSources = sizeof(Stored) == 1 ? kLoads / 2 : kLoads;
+        return reduce<1, kSources, true>(from, end);
+      }
+      reduce<sizeof(Stored), 2, false>(from, end);
     }
   }
 
@@ -144,31 +158,113 @@ class Mover {
     });
   }
 
-  // Reduces any number of sources to any number of destinations. The loads of two sources are in flight together.
-  template <int N, bool Aligned>
+  // Sums any number of sources, and returns the offset at which it has stopped. The loop neither chooses an operation nor
+  // tests each element for NaNs. Later sums keep a NaN, so one test of the results finds any. If there is one, the loop
+  // stops before it stores these results, and a loop that computes the payload continues. Narrow types are added in
+  // several iterations: otherwise the assembler moves additions between the loads, and fewer loads are in flight.
+  template <int N, int S>
+  JCCL_DEVICE size_t sum(size_t from, size_t end) const {
+    constexpr int kTogether = sizeof(Stored) < S ? sizeof(Stored) : S;
+    return untilNan<N>(from, end, [&](const Places<N>& places, simt::Vec16(&results)[N]) {
+      Accumulators<E, N> sums;
+      sums.clear();
+      JCCL_NO_UNROLL
+      for (int s = 0; s < sourceCount(); s += S) {
+        simt::Vec16 words[S][N];
+        JCCL_UNROLL
+        for (int i = 0; i < S * N; ++i) {
+          words[i / N][i % N] = {Accumulator<E>::kNothing, Accumulator<E>::kNothing};
+        }
+        loadSome<N, S, true>(words, s, places);
+        JCCL_NO_UNROLL
+        for (int k = 0; k < S; k += kTogether) {
+          JCCL_UNROLL
+          for (int i = 0; i < kTogether; ++i) sums.add(words[i]);
+          JCCL_UNROLL
+          for (int i = 0; i < (S - kTogether) * N; ++i) words[i / N][i % N] = words[i / N + kTogether][i % N];
+        }
+      }
+      if (sums.hasNan()) return false;
+      if (reduction_.divisor != 1) sums.divide(reduction_);
+      JCCL_UNROLL
+      for (int i = 0; i < N; ++i) results[i] = sums.packNumbers(i);
+      return true;
+    });
+  }
+
+  // Sums two sources of a narrow type like sum(), but with accumulators for one vector at a time.
+  template <int N>
+  JCCL_DEVICE size_t sumTwo(size_t from, size_t end) const {
+    constexpr int kTogether = sizeof(Stored);
+    return untilNan<N>(from, end, [&](const Places<N>& places, simt::Vec16(&left)[N]) {
+      simt::Vec16 right[N] = {};
+      load<N, true>(left, 0, places);
+      load<N, true>(right, 1, places);
+      bool nan = false;
+      JCCL_NO_UNROLL
+      for (int turn = 0; turn < N; turn += kTogether) {
+        simt::Vec16 results[kTogether];
+        JCCL_UNROLL
+        for (int i = 0; i < kTogether; ++i) {
+          Accumulators<E, 1> sums;
+          sums.clear();
+          sums.add({left[i]});
+          sums.add({right[i]});
+          nan |= sums.hasNan();
+          results[i] = sums.packNumbers(0);
+        }
+        JCCL_UNROLL
+        for (int i = 0; i < N - kTogether; ++i) {
+          left[i] = left[i + kTogether];
+          right[i] = right[i + kTogether];
+        }
+        JCCL_UNROLL
+        for (int i = 0; i < kTogether; ++i) left[N - kTogether + i] = results[i];
+      }
+      return !nan;
+    });
+  }
+
+  // Calls compute(places, results) and stores the results until it returns false. Returns the offset of the places of
+  // which nothing is stored, at least `end` if there are none.
+  template <int N, class Compute>
+  JCCL_DEVICE size_t untilNan(size_t from, size_t end, Compute&& compute) const {
+    const size_t stride = team_.threads * kWide;
+    size_t at = from;
+    JCCL_NO_UNROLL
+    for (; at < end; at += N * stride) {
+      const Places<N> places{at, stride, end};
+      simt::Vec16 results[N] = {};
+      if (!compute(places, results)) break;
+      store<N, true>(results, places);
+    }
+    return at;
+  }
+
+  // Reduces any number of sources to any number of destinations. The loads of S sources are in flight together.
+  template <int N, int S, bool Aligned>
   JCCL_DEVICE void reduce(size_t from, size_t end) const {
     eachPlaces<N>(from, end, [&](const Places<N>& places) {
       Accumulators<E, N> accumulators;
       JCCL_NO_UNROLL
-      for (int s = 0; s < sourceCount(); s += 2) {
-        simt::Vec16 words[N] = {}, next[N] = {};
-        load<N, Aligned>(words, s, places);
-        bool more = s + 1 < sourceCount();
-        if (more) load<N, Aligned>(next, s + 1, places);
-        bool first = s == 0;
+      for (int s = 0; s < sourceCount(); s += S) {
+        simt::Vec16 words[S][N] = {};
+        const int some = loadSome<N, S, Aligned>(words, s, places);
+        // Folds one source per iteration, so that the code of all operations exists once instead of S times.
         JCCL_NO_UNROLL
-        for (;;) {
+        for (int k = 0; k < some; ++k) {
           Accumulators<E, N> numbers;
-          numbers.load(words);
-          if (first) {
+          numbers.load(words[0]);
+          if (s + k == 0) {
             accumulators = numbers;
           } else {
             accumulators.combine(numbers, reduction_);
           }
-          if (!more) break;
-          first = more = false;
           JCCL_UNROLL
-          for (int i = 0; i < N; ++i) words[i] = next[i];
+          for (int next = 1; next < S; ++next) {
+            JCCL_UNROLL
+            for (int i = 0; i < N; ++i) words[next - 1][i] = words[next][i];
+          }
         }
       }
       if (reduction_.divisor != 1) accumulators.divide(reduction_);
@@ -177,6 +273,23 @@ class Mover {
       for (int i = 0; i < N; ++i) results[i] = accumulators.pack(i);
       store<N, Aligned>(results, places);
     });
+  }
+
+  // Loads up to S sources from source `first` on, and returns their number. The loads of more than two sources follow
+  // each other without a branch: at a branch the assembler may wait for a pointer, and with it for earlier loads.
+  template <int N, int S, bool Aligned>
+  JCCL_DEVICE int loadSome(simt::Vec16 (&words)[S][N], int first, const Places<N>& places) const {
+    const int count = sourceCount() - first;
+    if (S > 2 && count >= S) {
+      JCCL_UNROLL
+      for (int k = 0; k < S; ++k) load<N, Aligned>(words[k], first + k, places);
+      return S;
+    }
+    JCCL_UNROLL
+    for (int k = 0; k < (S > 2 ? S - 1 : S); ++k) {
+      if (k < count) load<N, Aligned>(words[k], first + k, places);
+    }
+    return count < S ? count : S;
   }
 
   template <int N, bool Aligned>
