@@ -2,8 +2,12 @@
 // native/engine/point_to_point.h, with the same slots and check words.
 //
 // Tasks to one peer run in order, and so do tasks from one peer. Each such queue has a thread that polls whether its
-// next chunk can move. The block moves all chunks that can; then the threads of the queues publish them and poll again.
-// Each channel of a message moves its part, even an empty one.
+// next chunk can move. A team of threads moves all chunks that can; then the threads of the queues publish them and poll
+// again. Each channel of a message moves its part, even an empty one.
+//
+// If a launch both sends and receives, half of the warps send and the other half receives. The teams meet only at the
+// beginning and at the end, so that one moves data while the other polls, or waits for its fence. Neither direction can
+// hold up the other.
 #pragma once
 
 #include "collectives/ring.h"
@@ -42,26 +46,29 @@ class ExchangeKernel {
     Queue queues[kMaxQueues];
     const uint8_t* copyFrom;
     uint8_t* copyTo;
-    uint64_t readyRound;  // last round in which a queue was ready, counted from 1
+    uint64_t readyRound[2];  // by team: last round in which a queue was ready, counted from 1
   };
 
   JCCL_DEVICE static void run(const ExchangeLaunch& launch, Shared& shared) {
     DeviceChannel& channel = launch.channels[simt::blockIndex()];
-    if (simt::threadIndex() == 0) shared.readyRound = 0;
+    if (simt::threadIndex() == 0) shared.readyRound[0] = shared.readyRound[1] = 0;
     if (!beginBlock(shared.wait, channel, launch.control)) return;
     ExchangeKernel kernel(launch, channel, shared);
     kernel.copyOwn();
+    kernel.joinTeam();
     kernel.open();
     const bool moved = kernel.moveAll();
-    if (!moved) return;
+    if (simt::syncOr(kEnded, static_cast<int>(simt::blockThreads()), !moved)) return;
     kernel.forQueues([&](Queue& queue) { queue.link.close(kernel.endsOf(queue)); });
-    if (launch.collectives != 0 && kernel.thread_ == 0) countOperations(channel, launch.collectives);
+    if (launch.collectives != 0 && simt::threadIndex() == 0) countOperations(channel, launch.collectives);
   }
 
  private:
   static constexpr int kPolls = 32;
   static constexpr uint32_t kRoundsPerClock = 64;
-  enum Barrier : int { kReady = 1, kFailed = 2 };
+  // Each team has barriers of its own, except kEnded.
+  enum Barrier : int { kReady = 1, kFailed = 2, kMoved = 3, kEnded = 7 };
+  static constexpr int kTeamBarriers = 3;
 
   JCCL_DEVICE ExchangeKernel(const ExchangeLaunch& launch, DeviceChannel& channel, Shared& shared)
       : launch_(launch),
@@ -70,12 +77,29 @@ class ExchangeKernel {
         tasks_(resolved(launch.tasks, launch.inlined)),
         queues_(resolved(launch.queues, launch.inlined)),
         thread_(simt::threadIndex()),
-        threads_(simt::blockThreads()) {}
+        threads_(simt::blockThreads()),
+        endQueue_(launch.queueCount) {}
+
+  // Makes this thread a member of the team that sends or of the one that receives, if there are both.
+  JCCL_DEVICE void joinTeam() {
+    const unsigned sending = threads_ / simt::kWarpThreads / 2 * simt::kWarpThreads;
+    if (launch_.sendQueueCount == 0 || launch_.sendQueueCount == launch_.queueCount || sending == 0) return;
+    if (thread_ < sending) {
+      threads_ = sending;
+      endQueue_ = launch_.sendQueueCount;
+    } else {
+      team_ = 1;
+      thread_ -= sending;
+      threads_ -= sending;
+      firstQueue_ = launch_.sendQueueCount;
+    }
+  }
+  JCCL_DEVICE int barrier(Barrier which) const { return which + team_ * kTeamBarriers; }
 
   // Calls body() for the queues of this thread.
   template <class Body>
   JCCL_DEVICE void forQueues(Body&& body) {
-    for (uint32_t q = thread_; q < launch_.queueCount; q += threads_) body(shared_.queues[q]);
+    for (uint32_t q = firstQueue_ + thread_; q < endQueue_; q += threads_) body(shared_.queues[q]);
   }
 
   JCCL_DEVICE void move(const uint8_t* const* source, uint8_t* const* destination, size_t bytes) const {
@@ -109,7 +133,7 @@ class ExchangeKernel {
   }
 
   JCCL_DEVICE void open() {
-    for (uint32_t q = thread_; q < launch_.queueCount; q += threads_) {
+    for (uint32_t q = firstQueue_ + thread_; q < endQueue_; q += threads_) {
       Queue& queue = shared_.queues[q];
       queue.task = queues_[q].first;
       queue.end = queue.task + queues_[q].count;
@@ -154,13 +178,13 @@ class ExchangeKernel {
           waits = waits || queue.task != queue.end;
         });
         if (!waits) break;
-        // One ready queue ends the polling of all threads, so that the block can move its chunk.
+        // One ready queue ends the polling of all threads, so that the team can move its chunk.
         if (ready) {
-          simt::storeShared(&shared_.readyRound, round + uint64_t{1});
+          simt::storeShared(&shared_.readyRound[team_], round + uint64_t{1});
           break;
         }
         simt::pause();
-        if (simt::loadShared(&shared_.readyRound) > round) break;
+        if (simt::loadShared(&shared_.readyRound[team_]) > round) break;
       }
       if (!ready && waits && !failed) failed = !waiter.goesOn(memory, placeOf());
       if (ready) {
@@ -169,14 +193,14 @@ class ExchangeKernel {
         // A thread whose queues are always ready must check the abort word and the deadline, too.
         if (round % kRoundsPerClock == 0) failed = failed || !waiter.goesOn(memory, placeOf());
       }
-      const bool any = simt::syncOr(kReady, static_cast<int>(threads_), ready || waits);
-      if (simt::syncOr(kFailed, static_cast<int>(threads_), failed)) return false;
+      const bool any = simt::syncOr(barrier(kReady), static_cast<int>(threads_), ready || waits);
+      if (simt::syncOr(barrier(kFailed), static_cast<int>(threads_), failed)) return false;
       if (!any) return true;
-      for (uint32_t q = 0; q < launch_.queueCount; ++q) {
+      for (uint32_t q = firstQueue_; q < endQueue_; ++q) {
         const Queue& queue = shared_.queues[q];
         if (queue.ready && queue.chunk != 0) moveChunk(queue);
       }
-      simt::syncBlock();
+      simt::syncThreads(barrier(kMoved), static_cast<int>(threads_));
       forQueues([&](Queue& queue) {
         if (queue.ready) post(queue);
       });
@@ -256,8 +280,12 @@ class ExchangeKernel {
   Shared& shared_;
   const ExchangeTask* const tasks_;
   const ExchangeQueue* const queues_;
-  const unsigned thread_;
-  const unsigned threads_;
+  // This thread's index in its team, the team's size, and the team's queues.
+  unsigned thread_;
+  unsigned threads_;
+  int team_ = 0;
+  uint32_t firstQueue_ = 0;
+  uint32_t endQueue_;
 };
 
 }  // namespace jccl::device

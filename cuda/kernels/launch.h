@@ -154,9 +154,11 @@ struct ExchangeTask {
 // `connected`.
 constexpr size_t kBytesPerChannel = 32 * 1024;
 
-// The maximum size of an exchange's chunk. Connections that only exchanges use have SIMPLE slots of at most this size,
-// and no slots for LL and LL128.
-constexpr uint32_t kMaxChunkBytes = 64 * 1024;
+// The maximum size of an exchange's chunk: four rounds of the loads that half a block has in flight, 8 of 16 bytes for
+// each thread, so that no round is partly empty. Connections that only exchanges use have SIMPLE slots of at most this
+// size, and no slots for LL and LL128.
+constexpr uint32_t kMaxChunkBytes = 4 * (kMaxBlockThreads / 2) * 8 * 16;
+static_assert(kMaxChunkBytes == 96 * 1024);
 JCCL_FN inline ConnectionShape compactShape(const ConnectionShape& shape) {
   const uint32_t slot = shape.simpleSlotBytes() < kMaxChunkBytes ? shape.simpleSlotBytes() : kMaxChunkBytes;
   return ConnectionShape(slot, 0, 0);
@@ -179,9 +181,10 @@ struct ExchangeLaunch {
   // Number of collectives in the launch. The kernel mixes DeviceChannel::operations, which is equal on all ranks, into
   // the fingerprints of their tasks.
   uint32_t collectives;
-  const ExchangeTask* tasks;  // placed as InlineArguments says; tasks of a queue are adjacent, copies come last
-  const ExchangeQueue* queues;
+  const ExchangeTask* tasks;    // placed as InlineArguments says; tasks of a queue are adjacent, copies come last
+  const ExchangeQueue* queues;  // placed like `tasks`; those that send come first
   uint32_t queueCount;
+  uint32_t sendQueueCount;
   uint32_t firstCopy;
   uint32_t taskCount;
   InlineArguments inlined;

@@ -271,7 +271,7 @@ Issued WorksLauncher::issue(const DeviceCommunicator::KernelLaunch& launch) {
   return communicator_.issue(launch, std::move(area_), operations_, timeoutNanos_, stream_);
 }
 
-// Orders the tasks by queue, one queue for each peer and direction; copies come last.
+// Orders the tasks by queue, one queue for each direction and peer; copies come last.
 Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
                                        Stream stream) {
   size_t total = 0;
@@ -305,14 +305,15 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
     std::copy(tasks.begin(), tasks.end(), ordered.here + launch.taskCount);
     launch.taskCount += static_cast<uint32_t>(tasks.size());
   };
-  for (int i = 1; i < config_.size; ++i) {
-    const size_t peer = static_cast<size_t>((config_.rank + i) % config_.size);
-    for (const size_t kind : {size_t{0}, size_t{1}}) {
+  for (const size_t kind : {size_t{0}, size_t{1}}) {
+    for (int i = 1; i < config_.size; ++i) {
+      const size_t peer = static_cast<size_t>((config_.rank + i) % config_.size);
       const std::vector<ExchangeTask>& queue = byQueue[2 * peer + kind];
       if (queue.empty()) continue;
       queues.here[launch.queueCount++] = {launch.taskCount, static_cast<uint32_t>(queue.size())};
       append(queue);
     }
+    if (kind == 0) launch.sendQueueCount = launch.queueCount;
   }
   launch.firstCopy = launch.taskCount;
   for (size_t i = 0; i < own[0].size(); ++i) {

@@ -1,6 +1,7 @@
 // The sends and receives of one rank in the order that the exchange kernel needs: by queue, with copies last.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "cuda/test/device_ranks.h"
@@ -40,6 +41,13 @@ struct ExchangeGroup {
         if (all == &tasks) task.collective = collective ? 1 : 0;
       }
     }
+    // Queues that send come first.
+    launch.sendQueueCount =
+        static_cast<uint32_t>(std::stable_partition(queues.begin(), queues.end(),
+                                                    [&](const ExchangeQueue& queue) {
+                                                      return tasks[queue.first].kind == ExchangeTask::Kind::Send;
+                                                    }) -
+                              queues.begin());
     launch.queues = queues.data();
     launch.queueCount = static_cast<uint32_t>(queues.size());
     launch.firstCopy = static_cast<uint32_t>(tasks.size());
