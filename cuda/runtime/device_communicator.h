@@ -224,6 +224,7 @@ class DeviceCommunicator {
     const void* descriptor;
     LaunchControl& control;
     int blocks;
+    std::span<const MemoryCopy> copies = {};  // come before the kernel
   };
   struct InFlight {
     uint64_t number = 0;
@@ -260,6 +261,7 @@ class DeviceCommunicator {
   Issued launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
   Issued launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
   Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
+  Issued launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
   Work workOf(const DeviceOperation& operation, LaunchArguments& arguments) const;
   Issued issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
                std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);

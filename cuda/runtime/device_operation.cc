@@ -55,6 +55,22 @@ bool TouchedMemory::conflictsWith(const TouchedMemory& other) const {
   return anyOverlap(writes, other.writes) || anyOverlap(writes, other.reads) || anyOverlap(reads, other.writes);
 }
 
+std::vector<MemoryCopy> ownCopies(std::span<const DeviceOperation> operations) {
+  std::vector<MemoryCopy> copies;
+  for (const DeviceOperation& one : operations) {
+    TouchedMemory touched;
+    touched.add(one, 0);
+    // The i-th send to oneself belongs to the i-th receive, and a collective reads and writes one range.
+    for (size_t i = 0; i < touched.reads.size(); ++i) {
+      const MemoryRange &from = touched.reads[i], &to = touched.writes[i];
+      if (from.begin != to.begin && to.bytes != 0) {
+        copies.push_back({const_cast<uint8_t*>(to.begin), from.begin, to.bytes});
+      }
+    }
+  }
+  return copies;
+}
+
 void ArgumentBytes::add(const DeviceOperation& one) {
   if (one.isExchange()) {
     tasks_ += one.tasks.size();

@@ -54,6 +54,15 @@ struct TouchedMemory {
   bool conflictsWith(const TouchedMemory& other) const;
 };
 
+struct MemoryCopy {
+  uint8_t* to;
+  const uint8_t* from;
+  size_t bytes;
+};
+// Returns the copies that execute the operations of a communicator with one rank. With one operand every reduction,
+// also an average, is that operand. Copies of memory to itself are left out.
+std::vector<MemoryCopy> ownCopies(std::span<const DeviceOperation> operations);
+
 // Counts the bytes of arguments that the operations of one launch add to its descriptor: see InlineArguments. One
 // kernel executes all these operations.
 class ArgumentBytes {

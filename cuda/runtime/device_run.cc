@@ -196,6 +196,7 @@ void DeviceCommunicator::dropGroup() {
 }
 
 Issued DeviceCommunicator::launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream) {
+  if (config_.size == 1) return launchCopies(operations, timeoutNanos, stream);
   return operations.front().isExchange() ? launchTasks(operations, timeoutNanos, stream)
                                          : launchWorks(operations, timeoutNanos, stream);
 }
@@ -333,6 +334,23 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   return issue(kernel, std::move(area), operations, timeoutNanos, stream);
 }
 
+// Operations of a communicator of one rank only copy. The driver copies faster than the blocks of a kernel, by the copy
+// engines or by all multiprocessors. A kernel without tasks follows, so that these operations end, fail and are ordered
+// like all others.
+Issued DeviceCommunicator::launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
+                                        Stream stream) {
+  const std::vector<MemoryCopy> copies = ownCopies(operations);
+  ExchangeLaunch launch{};
+  launch.rank = config_.rank;
+  launch.size = config_.size;
+  launch.channels = channels();
+  launch.channelCount = 1;
+  launch.shape = shape_;
+  launch.compact = compactShape(shape_);
+  const KernelLaunch kernel{exchangeKernel(), &launch, launch.control, launch.channelCount, copies};
+  return issue(kernel, nullptr, operations, timeoutNanos, stream);
+}
+
 // Takes an argument area, or none if the arguments fit into the descriptor. Creating an area would wait for the device,
 // even for kernels that wait for this rank. So areas are created in advance, and takeArea waits until one is free.
 Status DeviceCommunicator::takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area) {
@@ -410,7 +428,10 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
   launch.control = controlOf(flights.front().number, timeoutNanos);
   if (activity_ != nullptr) activity_->begin();
   const auto launching = RetiredMemory::ofThisProcess().launching();
-  status = launchKernel(launch.kernel, launch.descriptor, launch.blocks, config_.threads, stream);
+  for (const MemoryCopy& copy : launch.copies) {
+    if (status) status = copyAsync(copy.to, copy.from, copy.bytes, stream);
+  }
+  if (status) status = launchKernel(launch.kernel, launch.descriptor, launch.blocks, config_.threads, stream);
   if (status && !capturing) status = recordEvent(event, stream);
   if (status && capturing) status = recordEventFromGraph(order_, stream);
   if (status && !capturing && capturedOn_) status = recordEvent(order_, stream);

@@ -15,6 +15,7 @@
 #include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/device/stream_captures.h"
 #include "cuda/test/device_runtime_ranks.h"
+#include "cuda/test/runtime_operations.h"
 
 namespace jccl::test::driver_rules_test {
 namespace {
@@ -349,15 +350,9 @@ TEST_F(Deadlocks, TheFirstLaunchOfAFunctionLoadsItAndWaits) {
 // An access to memory that a kernel may not access ends the kernel, and all later calls fail.
 class IllegalAccess : public Deadlocks {
  protected:
-  // Copies from `from` to `to` by an all-reduce of a communicator of one rank.
   static Code copies(const void* from, void* to) {
-    DeviceRuntimeRanks ranks(1);
-    Choice choice;
-    choice.protocol = Protocol::Simple;
-    choice.channels = 1;
-    const device::Issued issued = ranks.rank(0).run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum}, choice,
-                                                    from, to, 1000, 0, kLongTimeout, ranks.rank(0).ownStream());
-    return ranks.await(0, issued);
+    DeviceRuntimeRanks ranks(2);
+    return ranks.await(0, copyByKernel(ranks, 0, from, to, 1000 * sizeof(float), ranks.rank(0).ownStream()));
   }
   static void expectIllegal(const void* from, void* to) {
     EXPECT_EQ(copies(from, to), Code::System);

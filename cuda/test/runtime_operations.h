@@ -39,6 +39,18 @@ inline device::Issued allReduce(DeviceRuntimeRanks& ranks, int rank, Buffers& bu
                               timeoutNanos, stream);
 }
 
+// Copies on a rank by a kernel: as a message from the rank to itself, which needs no peer to begin. `ranks` has two or
+// more, because the driver copies for a single one.
+inline device::Issued copyByKernel(DeviceRuntimeRanks& ranks, int rank, const void* from, void* to, size_t bytes,
+                                   device::Stream stream, int64_t timeoutNanos = kRuntimeLimitNanos) {
+  EXPECT_GT(ranks.size(), 1);
+  auto* const source = static_cast<uint8_t*>(const_cast<void*>(from));
+  return ranks.rank(rank).runPointToPoint({},
+                                          {{PointToPointTask::Kind::Send, rank, source, bytes, 1},
+                                           {PointToPointTask::Kind::Recv, rank, static_cast<uint8_t*>(to), bytes, 1}},
+                                          timeoutNanos, stream);
+}
+
 inline Choice onTwoChannels(Algorithm algorithm, Protocol protocol, uint16_t flags = 0) {
   return choiceOf(algorithm, protocol, 2, 0, flags);
 }

@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
+#include <cstring>
+#include <string>
 #include <utility>
 
 #include "cuda/driver/driver.h"
@@ -67,6 +70,72 @@ TEST(DeviceRuntime, KernelsRunInTheDomainOfRemoteMemoryIfTheGpuHasOne) {
   buffers.expectSum(1);
   EXPECT_GT(driver.launches(remote), before);
   EXPECT_EQ(driver.launches(!remote), others);
+}
+
+// For a communicator of one rank the driver copies, whatever the operation.
+TEST(DeviceRuntime, TheDriverCopiesForOneRank) {
+  const emulator::EmulatedDriver& driver = emulator::EmulatedDriver::ofThisProcess();
+  DeviceRuntimeRanks ranks(1);
+  device::DeviceCommunicator& rank = ranks.rank(0);
+  constexpr int64_t kCount = 1000;
+  std::vector<float> send(kCount), recv(kCount);
+  for (size_t i = 0; i < kCount; ++i) send[i] = static_cast<float>(i) + 0.5F;
+  send[7] = std::bit_cast<float>(0x7fa00001U);  // a signalling NaN, which a sum would change
+  uint64_t copied = driver.copied();
+  const auto expectCopied = [&](const device::Issued& issued, const std::string& what, int times = 1) {
+    EXPECT_EQ(ranks.await(0, issued), Code::Ok) << what << ": " << rank.lastError();
+    EXPECT_EQ(driver.copied() - copied, times * kCount * sizeof(float)) << what;
+    copied = driver.copied();
+    EXPECT_EQ(std::memcmp(send.data(), recv.data(), kCount * sizeof(float)), 0) << what;
+    std::fill(recv.begin(), recv.end(), 0.F);
+  };
+  const Choice choice = onTwoChannels(Algorithm::Ring, Protocol::Simple);
+  const device::Stream stream = rank.ownStream();
+  for (const Collective collective :
+       {Collective::AllReduce, Collective::Reduce, Collective::Broadcast, Collective::AllGather,
+        Collective::ReduceScatter, Collective::AllToAll, Collective::Gather, Collective::Scatter}) {
+    for (const ReduceOp op : {ReduceOp::Sum, ReduceOp::Avg, ReduceOp::Max}) {
+      const OperationCode code{collective, DataType::Float32, op};
+      expectCopied(rank.run(code, choice, send.data(), recv.data(), kCount, 0, kRuntimeLimitNanos, stream),
+                   nameOf(collective));
+    }
+  }
+  const std::vector<int64_t> counts{kCount, 0};  // and displacements
+  for (const Collective collective : {Collective::AllGather, Collective::ReduceScatter}) {
+    const OperationCode code{collective, DataType::Float32, ReduceOp::Sum};
+    expectCopied(rank.runV(code, choice, send.data(), recv.data(), counts, 0, kRuntimeLimitNanos, stream), "v-form");
+  }
+  const auto bytesOf = [](std::vector<float>& values) { return reinterpret_cast<uint8_t*>(values.data()); };
+  const size_t half = kCount * sizeof(float) / 2;
+  expectCopied(rank.runPointToPoint(choice,
+                                    {{PointToPointTask::Kind::Recv, 0, bytesOf(recv), half, 1},
+                                     {PointToPointTask::Kind::Send, 0, bytesOf(send), half, 1},
+                                     {PointToPointTask::Kind::Send, 0, bytesOf(send) + half, half, 2},
+                                     {PointToPointTask::Kind::Recv, 0, bytesOf(recv) + half, half, 2}},
+                                    kRuntimeLimitNanos, stream),
+               "sends and receives");
+  // The second operation of the group reads what the first one writes.
+  std::vector<float> between(kCount);
+  rank.beginGroup();
+  (void)rank.run(kSum, choice, send.data(), between.data(), kCount, 0, kRuntimeLimitNanos, stream);
+  (void)rank.run(kSum, choice, between.data(), recv.data(), kCount, 0, kRuntimeLimitNanos, stream);
+  expectCopied(rank.endGroup(kRuntimeLimitNanos, stream), "group", 2);
+  EXPECT_EQ(ranks.await(0, rank.run(kSum, choice, send.data(), send.data(), kCount, 0, kRuntimeLimitNanos, stream)),
+            Code::Ok);
+  EXPECT_EQ(driver.copied(), copied) << "in place";
+
+  const Application application;
+  application.beginCapture(stream);
+  const device::Issued captured =
+      rank.run(kSum, choice, send.data(), recv.data(), kCount, 0, kRuntimeLimitNanos, stream);
+  EXPECT_EQ(ranks.await(0, captured), Code::Ok);
+  const device::Graph graph = application.endCapture(stream);
+  for (int replay = 0; replay < 2; ++replay) {
+    send[0] += 1;
+    application.replay(graph, stream);
+    application.synchronize(stream);
+    EXPECT_EQ(recv[0], send[0]);
+  }
 }
 
 TEST(DeviceRuntime, ChoicesThatDoNotFitTheCollectiveAreAdjusted) {
@@ -501,13 +570,12 @@ TEST(DeviceRuntime, AbortEndsAKernelThatWaits) {
 // Work of the application on the stream delays the kernel. When the kernel begins, its operation has long been aborted,
 // and its buffers belong to the application again.
 TEST(DeviceRuntime, AKernelThatBeginsAfterTheAbortTouchesNothing) {
-  DeviceRuntimeRanks ranks(1);
+  DeviceRuntimeRanks ranks(2);
   std::vector<float> send(1000, 1), recv(1000, -7);
   std::atomic<bool> goes{false};
   auto* stream = static_cast<EmulatedGpu::Stream*>(ranks.rank(0).ownStream());
   ASSERT_TRUE(EmulatedGpu::ofThisProcess().hold(stream, [&] { return goes.load(); }).isOk());
-  const Issued issued = ranks.rank(0).run(kSum, onTwoChannels(Algorithm::Ring, Protocol::Simple), send.data(),
-                                          recv.data(), 1000, 0, kRuntimeLimitNanos, stream);
+  const Issued issued = copyByKernel(ranks, 0, send.data(), recv.data(), 1000 * sizeof(float), stream);
   ASSERT_EQ(issued.code, Code::Ok);
   ranks.rank(0).abort(Code::Aborted);
   goes = true;

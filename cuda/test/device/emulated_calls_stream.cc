@@ -175,6 +175,7 @@ Result streamWaitValue(Stream handle, Address address, uint32_t value, unsigned 
 
 Result copyAsync(Address to, Address from, size_t bytes, Stream handle) {
   if (bytes != 0 && (!isMemory(to) || !isMemory(from))) return Result::InvalidValue;
+  EmulatedDriver::ofThisProcess().countCopied(bytes);
   return onStream(handle, [&](EmulatedGpu::Stream* stream) {
     return EmulatedDriver::resultOf(gpu().enqueue(stream, [=] { std::memcpy(pointerOf(to), pointerOf(from), bytes); }));
   });

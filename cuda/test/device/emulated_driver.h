@@ -122,6 +122,9 @@ class EmulatedDriver {
   // Number of kernels launched so far in the remote synchronization domain, or in the default one.
   void countLaunch(bool remote) { ++launches_[remote ? 1 : 0]; }
   uint64_t launches(bool remote) const { return launches_[remote ? 1 : 0]; }
+  // Number of bytes that copies on streams have been asked to copy so far. Replays of graphs are not counted.
+  void countCopied(size_t bytes) { copied_ += bytes; }
+  uint64_t copied() const { return copied_; }
 
   KernelNeeds needsOf(const device::KernelEntry& kernel) const;
   // Converts the status of an EmulatedGpu call to a result. A failure of the GPU takes precedence.
@@ -139,6 +142,7 @@ class EmulatedDriver {
   std::atomic<bool> pageable_{true};
   std::atomic<uint64_t> questions_{0};
   std::atomic<uint64_t> launches_[2] = {};
+  std::atomic<uint64_t> copied_{0};
   int version_ = 0;
   int devices_ = 2;
   Chip chip_;
