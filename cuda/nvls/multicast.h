@@ -19,30 +19,7 @@
 #include <cstdint>
 
 #include "cuda/device/memory.h"
-
-namespace jccl::simt {
-
-enum class SwitchReduction : uint8_t {
-  SumInt32,
-  SumInt64,
-  MinInt32,
-  MinUint32,
-  MinInt64,
-  MinUint64,
-  MaxInt32,
-  MaxUint32,
-  MaxInt64,
-  MaxUint64,
-  And,
-  Or,
-  Xor,
-  SumFloat16,
-  SumBfloat16,
-  SumFloat32,
-  SumFloat64,
-};
-
-}  // namespace jccl::simt
+#include "cuda/nvls/switch_reduction.h"
 
 #if defined(__CUDACC__)
 #include "cuda/nvls/multicast_cuda.h"

@@ -17,6 +17,11 @@ namespace {
 using driver::driver;
 using driver::statusOf;
 
+// Objects and the memory bound to them can be exported, also if all ranks are threads of one process. The driver's
+// documentation leaves open whether an object without a handle type works (cuMulticastCreate). NCCL, MSCCL++ and
+// PyTorch always set one.
+constexpr bool kShareable = true;
+
 // Counts the users of each multicast object's handle in this process. Ranks that are threads share one handle; the last
 // of them releases it.
 class Handles {
@@ -43,21 +48,12 @@ class Handles {
   std::map<uint64_t, int> holders_;
 };
 
-driver::MulticastProperties propertiesOf(int devices, size_t bytes, bool shareable) {
-  driver::MulticastProperties properties{};
-  properties.devices = static_cast<unsigned>(devices);
-  properties.bytes = bytes;
-  properties.handleTypes = shareable ? driver::kPosixDescriptor : 0;
-  return properties;
-}
-
 }  // namespace
 
 MulticastMemory& MulticastMemory::operator=(MulticastMemory&& other) noexcept {
   if (this == &other) return *this;
   reset();
   object_ = std::exchange(other.object_, 0);
-  shareable_ = other.shareable_;
   bytes_ = other.bytes_;
   allocation_ = std::exchange(other.allocation_, 0);
   isBound_ = std::exchange(other.isBound_, false);
@@ -79,24 +75,27 @@ Status MulticastMemory::supported() {
   return kernels ? kernels : Status::transport(facts + kernels.message());
 }
 
-Status MulticastMemory::create(int devices, size_t bytes, bool shareable) {
+Status MulticastMemory::create(int devices, size_t bytes) {
   reset();
   int device = 0;
   if (Status status = currentDevice(device); !status) return status;
-  driver::MulticastProperties properties = propertiesOf(devices, bytes, shareable);
+  driver::MulticastProperties properties{};
+  properties.devices = static_cast<unsigned>(devices);
+  properties.bytes = bytes;
+  properties.handleTypes = driver::kPosixDescriptor;
   const std::string facts = "devices=" + std::to_string(devices) + " " + bytesFact(bytes);
   // Use the minimum: the recommended granularity may be hundreds of MiB.
   size_t unit = 0, memoryUnit = 0;
   Status status = statusOf("cuMulticastGetGranularity",
                            driver().multicastGranularity(&unit, &properties, driver::kMinimumGranularity), facts);
-  if (status) status = unitOfAllocations(device, shareable, memoryUnit);
+  if (status) status = unitOfAllocations(device, kShareable, memoryUnit);
   if (!status) return status;
   unit = std::max(unit, memoryUnit);
   properties.bytes = (bytes + unit - 1) / unit * unit;
   driver::Allocation object = 0;
   status = statusOf("cuMulticastCreate", driver().multicastCreate(&object, &properties), facts);
   if (!status) return status;
-  hold(object, properties.bytes, shareable);
+  hold(object, properties.bytes);
   return status;
 }
 
@@ -105,9 +104,9 @@ Status MulticastMemory::exportDescriptor(int& descriptor) const {
                   driver().allocationExport(&descriptor, object_, driver::kPosixDescriptor, 0), bytesFact(bytes_));
 }
 
-void MulticastMemory::open(uint64_t handle, size_t bytes, bool shareable) {
+void MulticastMemory::open(uint64_t handle, size_t bytes) {
   reset();
-  hold(handle, bytes, shareable);
+  hold(handle, bytes);
 }
 
 Status MulticastMemory::import(int descriptor, size_t bytes) {
@@ -118,15 +117,14 @@ Status MulticastMemory::import(int descriptor, size_t bytes) {
   const Status status =
       statusOf("cuMemImportFromShareableHandle", driver().allocationImport(&object, number, driver::kPosixDescriptor),
                bytesFact(bytes) + " descriptor=" + std::to_string(descriptor));
-  if (status) hold(object, bytes, true);
+  if (status) hold(object, bytes);
   return status;
 }
 
-void MulticastMemory::hold(uint64_t handle, size_t bytes, bool shareable) {
+void MulticastMemory::hold(uint64_t handle, size_t bytes) {
   Handles::ofThisProcess().hold(handle);
   object_ = handle;
   bytes_ = bytes;
-  shareable_ = shareable;
 }
 
 Status MulticastMemory::join() {
@@ -141,9 +139,9 @@ Status MulticastMemory::bind() {
   int device = 0;
   if (Status status = currentDevice(device); !status) return status;
   const std::string facts = "device=" + std::to_string(device) + " " + bytesFact(bytes_);
-  const driver::AllocationProperties properties = allocationOn(device, shareable_);
+  const driver::AllocationProperties properties = allocationOn(device, kShareable);
   size_t unit = 0;
-  Status status = unitOfAllocations(device, shareable_, unit);
+  Status status = unitOfAllocations(device, kShareable, unit);
   driver::Allocation allocation = 0;
   if (status) {
     status = statusOf("cuMemCreate", driver().allocationCreate(&allocation, bytes_, &properties, 0), facts);

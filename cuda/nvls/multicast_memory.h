@@ -23,13 +23,13 @@ class MulticastMemory {
   // Returns an error with the reason if the current device cannot join a multicast object.
   static Status supported();
 
-  // Creates an object for `devices` devices, with at least `bytes` on each; `shareable` with other processes.
-  Status create(int devices, size_t bytes, bool shareable);
+  // Creates an object for `devices` devices, with at least `bytes` on each.
+  Status create(int devices, size_t bytes);
   // Creates a descriptor for another process; the caller closes it.
   Status exportDescriptor(int& descriptor) const;
   // open() uses the object of a rank in this process, by its handle(). import() uses the object of another process, by
   // a descriptor that the caller keeps. `bytes` is the bytes() of that rank's object.
-  void open(uint64_t handle, size_t bytes, bool shareable);
+  void open(uint64_t handle, size_t bytes);
   Status import(int descriptor, size_t bytes);
 
   // Adds the current device to the object.
@@ -49,11 +49,10 @@ class MulticastMemory {
   void reset();
 
  private:
-  void hold(uint64_t handle, size_t bytes, bool shareable);
+  void hold(uint64_t handle, size_t bytes);
 
   uint64_t object_ = 0;  // the driver's handle of the multicast object
   size_t bytes_ = 0;
-  bool shareable_ = false;
   uint64_t allocation_ = 0;
   bool isBound_ = false;
   void* memory_ = nullptr;

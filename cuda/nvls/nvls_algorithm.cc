@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "cuda/nvls/nvls_kernels.h"
 #include "cuda/nvls/nvls_launch.h"
+#include "cuda/nvls/switch_reduction.h"
 #include "cuda/runtime/retired_memory.h"
 #include "cuda/runtime/works_launcher.h"
 
@@ -15,6 +17,22 @@ namespace jccl::device {
 namespace {
 
 constexpr uint64_t kMagic = 0x4a43434c4e564c31;  // "JCCLNVL1"
+
+constexpr OperationCode reduction(DataType type, ReduceOp op) { return {Collective::AllReduce, type, op}; }
+// An operation for each reduction of the switch: see simt::SwitchReduction.
+constexpr OperationCode kReductions[] = {
+    reduction(DataType::Int32, ReduceOp::Sum),    reduction(DataType::Int64, ReduceOp::Sum),
+    reduction(DataType::Int32, ReduceOp::Min),    reduction(DataType::Uint32, ReduceOp::Min),
+    reduction(DataType::Int64, ReduceOp::Min),    reduction(DataType::Uint64, ReduceOp::Min),
+    reduction(DataType::Int32, ReduceOp::Max),    reduction(DataType::Uint32, ReduceOp::Max),
+    reduction(DataType::Int64, ReduceOp::Max),    reduction(DataType::Uint64, ReduceOp::Max),
+    reduction(DataType::Uint64, ReduceOp::And),   reduction(DataType::Uint64, ReduceOp::Or),
+    reduction(DataType::Uint64, ReduceOp::Xor),   reduction(DataType::Float16, ReduceOp::Sum),
+    reduction(DataType::Bfloat16, ReduceOp::Sum), reduction(DataType::Float32, ReduceOp::Sum),
+    reduction(DataType::Float64, ReduceOp::Sum),
+};
+static_assert(std::size(kReductions) == static_cast<size_t>(simt::SwitchReduction::SumFloat64) + 1);
+static_assert(std::all_of(std::begin(kReductions), std::end(kReductions), nvlsExecutes));
 
 // Sent to the other ranks by the rank that created the object.
 struct Introduction {
@@ -25,8 +43,6 @@ struct Introduction {
   uint64_t bytes;
   uint32_t slotBytes;
   int32_t channels;
-  int32_t shareable;
-  int32_t unused;
 };
 
 }  // namespace
@@ -46,8 +62,7 @@ Status NvlsAlgorithm::create(uint32_t slotBytes, std::vector<uint8_t>& info) {
   }
   if (status) status = MulticastMemory::supported();
   if (status) {
-    status = memory_.create(config().size, NvlsLaunch::memoryBytes(config().channels, slotBytes_),
-                            !communicator_.allInProcess());
+    status = memory_.create(config().size, NvlsLaunch::memoryBytes(config().channels, slotBytes_));
   }
   if (status && !communicator_.allInProcess()) {
     int descriptor = -1;
@@ -67,7 +82,6 @@ Status NvlsAlgorithm::create(uint32_t slotBytes, std::vector<uint8_t>& info) {
   own.bytes = memory_.bytes();
   own.slotBytes = slotBytes_;
   own.channels = config().channels;
-  own.shareable = communicator_.allInProcess() ? 0 : 1;
   info.resize(sizeof own);
   std::memcpy(info.data(), &own, sizeof own);
   return Status::ok();
@@ -86,22 +100,25 @@ Status NvlsAlgorithm::join(uint32_t slotBytes, std::span<const uint8_t> info, in
     return communicator_.noted(Status::transport(
         "the multicast object of another rank has infoBytes=" + std::to_string(info.size()) +
         " slotBytes=" + std::to_string(theirs.slotBytes) + " channels=" + std::to_string(theirs.channels) +
-        " bytes=" + std::to_string(theirs.bytes) + ", expected slotBytes=" + std::to_string(slotBytes_) +
-        " channels=" + std::to_string(config().channels) +
-        "; all ranks must run the same library with the same JCCL_NVLS_CHUNKSIZE"));
+        " bytes=" + std::to_string(theirs.bytes) + ", expected slotBytes=" + std::to_string(slotBytes_) + " channels=" +
+        std::to_string(config().channels) + "; all ranks must run the same library with the same JCCL_NVLS_CHUNKSIZE"));
   }
   Status status = MulticastMemory::supported();
   if (status && memory_.handle() == 0) {
     if (owned) {
       status = memory_.import(owned.get(), theirs.bytes);
     } else if (theirs.process == ::getpid()) {
-      memory_.open(theirs.handle, theirs.bytes, theirs.shareable != 0);
+      memory_.open(theirs.handle, theirs.bytes);
     } else {
       status = Status::transport("the descriptor of the multicast object was not received");
     }
   }
   if (status) status = memory_.join();
   return communicator_.noted(status);
+}
+
+Status NvlsAlgorithm::test(int64_t timeoutNanos) {
+  return communicator_.testAdded(Algorithm::Nvls, kReductions, timeoutNanos);
 }
 
 Status NvlsAlgorithm::bind() {

@@ -26,7 +26,9 @@ class NvlsAlgorithm : public AddedAlgorithm {
   // object; join closes it.
   Status join(uint32_t slotBytes, std::span<const uint8_t> info, int descriptor);
   Status bind();
-  Status test(int64_t timeoutNanos) { return communicator_.testAdded(Algorithm::Nvls, timeoutNanos); }
+  // Tests every reduction of the switch. One wrong result is a reason to drop the object: nothing else that this switch
+  // computes could be trusted.
+  Status test(int64_t timeoutNanos);
   void drop();
 
   bool executes(Algorithm algorithm) const override { return algorithm == Algorithm::Nvls; }

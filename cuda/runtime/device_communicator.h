@@ -134,8 +134,9 @@ class DeviceCommunicator {
     added_.push_back(std::move(made));
     return result;
   }
-  // Sums known data by an added algorithm, and waits for it. All ranks call this together.
-  Status testAdded(Algorithm algorithm, int64_t timeoutNanos);
+  // Sums known data by an added algorithm, then all-reduces small data by each of `reductions`, and waits for it. All
+  // ranks call this together.
+  Status testAdded(Algorithm algorithm, std::span<const OperationCode> reductions, int64_t timeoutNanos);
 
   // Registers buffers on which ranks of several processes work in place, after prepare. All ranks do this together,
   // when their operations have ended. Each rank describes its buffer, opens the buffers of all peers by their `info`,
@@ -250,6 +251,8 @@ class DeviceCommunicator {
   Status allocateForTests();
   Status whileTesting(const std::function<Status()>& body);
   Status testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos);
+  Status testReduction(OperationCode code, Choice choice, int64_t timeoutNanos);
+  Status awaitStream(int64_t timeoutNanos);
 
   bool inPlaceFits(Collective collective) const;
   // Returns the added algorithm that executes operations of this algorithm; null: none.

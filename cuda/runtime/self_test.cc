@@ -1,14 +1,18 @@
 // Tests that every connection delivers data as it was sent. LL128 relies on lines that stay whole. The programming
 // model does not promise this; it is a property of GPUs and their links, and is therefore tested on the GPUs in use.
 #include <chrono>
+#include <cstdio>
+#include <cstring>
 #include <thread>
 
 #include "cuda/runtime/device_communicator.h"
+#include "cuda/runtime/test_values.h"
 
 namespace jccl::device {
 namespace {
 
-constexpr size_t kElements = 48 * 1024;  // enough for many LL128 lines and several rounds of small slots
+constexpr size_t kElements = 48 * 1024;    // enough for many LL128 lines and several rounds of small slots
+constexpr size_t kReducedElements = 1024;  // of each tested reduction
 constexpr std::chrono::milliseconds kGrace{2000};
 constexpr OperationCode kSum{Collective::AllReduce, DataType::Uint32, ReduceOp::Sum};
 
@@ -23,6 +27,26 @@ uint32_t valueOf(int rank, size_t index) {
 Status DeviceCommunicator::allocateForTests() {
   Status status = HeapMemory::device(2 * kElements * sizeof(uint32_t), testDevice_);
   return status ? HeapMemory::pinned(kElements * sizeof(uint32_t), testHost_) : status;
+}
+
+// Waits until all work on the communicator's stream has ended.
+Status DeviceCommunicator::awaitStream(int64_t timeoutNanos) {
+  Event event = nullptr;
+  Status status = createEvent(event);
+  if (!status) return status;
+  status = recordEvent(event, stream_);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeoutNanos) + kGrace;
+  for (bool done = false; status && !done;) {
+    status = queryEvent(event, done);
+    if (done) break;
+    if (std::chrono::steady_clock::now() >= deadline) {
+      abort(Code::Timeout);
+      return {Code::Timeout, "the device does not answer"};
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  (void)destroyEvent(event);
+  return status;
 }
 
 Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos) {
@@ -40,21 +64,7 @@ Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t co
   if (issued.code != Code::Ok) return {issued.code, lastError()};
   status = copyAsync(values, output, bytes, stream_);
   if (!status) return status;
-  Event event = nullptr;
-  status = createEvent(event);
-  if (!status) return status;
-  status = recordEvent(event, stream_);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeoutNanos) + kGrace;
-  for (bool done = false; status && !done;) {
-    status = queryEvent(event, done);
-    if (done) break;
-    if (std::chrono::steady_clock::now() >= deadline) {
-      abort(Code::Timeout);
-      return {Code::Timeout, "the device does not answer"};
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-  }
-  (void)destroyEvent(event);
+  status = awaitStream(timeoutNanos);
   if (status && failure() != Code::Ok) return {failure(), lastError()};
   const size_t part = count / n;
   for (size_t i = 0; status && i < count; ++i) {
@@ -88,11 +98,50 @@ Status DeviceCommunicator::whileTesting(const std::function<Status()>& body) {
   return noted(status);
 }
 
-Status DeviceCommunicator::testAdded(Algorithm algorithm, int64_t timeoutNanos) {
+Status DeviceCommunicator::testReduction(OperationCode code, Choice choice, int64_t timeoutNanos) {
+  const TestValues test(code);
+  const size_t element = sizeOf(code.type), bytes = kReducedElements * element;
+  uint8_t* values = testHost_.base();
+  for (size_t i = 0; i < kReducedElements; ++i) {
+    const uint64_t value = test.input(config_.rank, i);
+    std::memcpy(values + i * element, &value, element);
+  }
+  uint8_t* output = testDevice_.base() + bytes;
+  Status status = copyAsync(testDevice_.base(), values, bytes, stream_);
+  if (status) status = fillAsync(output, 0xff, bytes, stream_);
+  if (!status) return status;
+  const Issued issued =
+      run(code, choice, testDevice_.base(), output, static_cast<int64_t>(kReducedElements), 0, timeoutNanos, stream_);
+  if (issued.code != Code::Ok) return {issued.code, lastError()};
+  status = copyAsync(values, output, bytes, stream_);
+  if (status) status = awaitStream(timeoutNanos);
+  if (status && failure() != Code::Ok) return {failure(), lastError()};
+  for (size_t i = 0; status && i < kReducedElements; ++i) {
+    uint64_t value = 0;
+    std::memcpy(&value, values + i * element, element);
+    const uint64_t expected = test.result(config_.size, i);
+    if (value == expected) continue;
+    char facts[96];
+    (void)std::snprintf(facts, sizeof facts, "element=%zu bits=0x%llx, expected 0x%llx: ", i,
+                        static_cast<unsigned long long>(value), static_cast<unsigned long long>(expected));
+    return Status::transport(std::string(facts) + nameOf(code.collective) + " of " + nameOf(code.type) + " with " +
+                             nameOf(code.op) + " by " + nameOf(choice.algorithm) + " gives a wrong result");
+  }
+  return status;
+}
+
+Status DeviceCommunicator::testAdded(Algorithm algorithm, std::span<const OperationCode> reductions,
+                                     int64_t timeoutNanos) {
   Choice choice;
   choice.algorithm = algorithm;
   choice.channels = static_cast<uint8_t>(config_.channels);
-  return whileTesting([&] { return testOnce(kSum, choice, kElements, timeoutNanos); });
+  return whileTesting([&] {
+    Status status = testOnce(kSum, choice, kElements, timeoutNanos);
+    for (const OperationCode& code : reductions) {
+      if (status) status = testReduction(code, choice, timeoutNanos);
+    }
+    return status;
+  });
 }
 
 Status DeviceCommunicator::selfTest(Protocol protocol, int64_t timeoutNanos) {

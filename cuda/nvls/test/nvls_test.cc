@@ -4,9 +4,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <thread>
 
 #include "cuda/device/convert.h"
 #include "cuda/driver/driver.h"
+#include "cuda/nvls/multicast.h"
 #include "cuda/nvls/nvls_algorithm.h"
 #include "cuda/nvls/nvls_kernels.h"
 #include "cuda/test/application.h"
@@ -265,20 +267,73 @@ TEST_F(Nvls, IsDroppedIfARankCannotJoin) {
   EXPECT_EQ(ranks.rank(0).adjustChoice(nvls(), kSum).algorithm, Algorithm::Ring);
 }
 
+// A test of each reduction finds a switch that computes it wrongly.
+TEST_F(Nvls, AWrongReductionOfTheSwitchIsNamed) {
+  const std::vector<std::pair<simt::SwitchReduction, std::string>> all{
+      {simt::SwitchReduction::SumInt32, "with sum"},
+      {simt::SwitchReduction::SumInt64, "int64 with sum"},
+      {simt::SwitchReduction::MinInt32, "int32 with min"},
+      {simt::SwitchReduction::MinUint32, "uint32 with min"},
+      {simt::SwitchReduction::MinInt64, "int64 with min"},
+      {simt::SwitchReduction::MinUint64, "uint64 with min"},
+      {simt::SwitchReduction::MaxInt32, "int32 with max"},
+      {simt::SwitchReduction::MaxUint32, "uint32 with max"},
+      {simt::SwitchReduction::MaxInt64, "int64 with max"},
+      {simt::SwitchReduction::MaxUint64, "uint64 with max"},
+      {simt::SwitchReduction::And, "uint64 with band"},
+      {simt::SwitchReduction::Or, "uint64 with bor"},
+      {simt::SwitchReduction::Xor, "uint64 with bxor"},
+      {simt::SwitchReduction::SumFloat16, "float16 with sum"},
+      {simt::SwitchReduction::SumBfloat16, "bfloat16 with sum"},
+      {simt::SwitchReduction::SumFloat32, "float32 with sum"},
+      {simt::SwitchReduction::SumFloat64, "float64 with sum"},
+  };
+  constexpr int kRanks = 3;
+  const auto test = [](NvlsRanks& ranks) {
+    std::vector<Status> results(kRanks);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      threads.emplace_back([&, rank] { results[rank] = nvlsOf(ranks, rank).test(kTimeoutNanos); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return results;
+  };
+  {
+    NvlsRanks ranks(kRanks);
+    for (const Status& status : test(ranks)) EXPECT_TRUE(status.isOk()) << status.message();
+  }
+  for (const auto& [reduction, named] : all) {
+    NvlsRanks ranks(kRanks);
+    simt::emulated::wrongReduction = static_cast<int>(reduction);
+    const std::vector<Status> results = test(ranks);
+    simt::emulated::wrongReduction = -1;
+    for (const Status& status : results) {
+      EXPECT_NE(status.message().find(named == "with sum" ? "all_reduce by nvls" : "all_reduce of " + named),
+                std::string::npos)
+          << named << ": " << status.message();
+    }
+  }
+}
+
 // The emulated driver refuses the calls that a real driver refuses.
 TEST_F(MulticastRules, AreThoseOfADriver) {
   const device::DeviceGuard guard(0);
   ASSERT_TRUE(guard.status().isOk());
   const auto& calls = driver::driver();
   constexpr size_t kBytes = 2 * emulator::kGpuPageBytes;
-  driver::MulticastProperties properties{2, kBytes + 1, 0, 0};
+  driver::MulticastProperties properties{2, kBytes + 1, driver::kPosixDescriptor, 0};
   driver::Allocation object = 0;
   EXPECT_EQ(calls.multicastCreate(&object, &properties), Result::InvalidValue);  // not whole pages
   properties.bytes = kBytes;
+  properties.handleTypes = 0;
+  EXPECT_EQ(calls.multicastCreate(&object, &properties), Result::InvalidValue);  // no handle type
+  properties.handleTypes = driver::kPosixDescriptor;
   ASSERT_EQ(calls.multicastCreate(&object, &properties), Result::Success);
   driver::AllocationProperties ofDevice{};
   ofDevice.location = {1, 0};
-  driver::Allocation memory = 0, foreign = 0;
+  driver::Allocation memory = 0, foreign = 0, hidden = 0;
+  ASSERT_EQ(calls.allocationCreate(&hidden, kBytes, &ofDevice, 0), Result::Success);
+  ofDevice.handleTypes = driver::kPosixDescriptor;
   ASSERT_EQ(calls.allocationCreate(&memory, kBytes, &ofDevice, 0), Result::Success);
   ofDevice.location.id = 2;
   ASSERT_EQ(calls.allocationCreate(&foreign, kBytes, &ofDevice, 0), Result::Success);
@@ -302,14 +357,9 @@ TEST_F(MulticastRules, AreThoseOfADriver) {
   EXPECT_EQ(calls.memoryUnmap(address, kBytes), Result::Success);
   EXPECT_EQ(calls.multicastUnbind(object, 0, 0, kBytes), Result::Success);
 
-  properties.handleTypes = driver::kPosixDescriptor;
-  properties.devices = 1;
-  driver::Allocation shareable = 0;
-  ASSERT_EQ(calls.multicastCreate(&shareable, &properties), Result::Success);
-  ASSERT_EQ(calls.multicastAddDevice(shareable, 0), Result::Success);
-  EXPECT_EQ(calls.multicastBind(shareable, 0, memory, 0, kBytes, 0), Result::InvalidValue);  // memory is not shareable
+  EXPECT_EQ(calls.multicastBind(object, 0, hidden, 0, kBytes, 0), Result::InvalidValue);  // memory without handle type
   EXPECT_EQ(calls.addressFree(address, kBytes), Result::Success);
-  for (const driver::Allocation one : {object, shareable, memory, foreign}) {
+  for (const driver::Allocation one : {object, hidden, memory, foreign}) {
     EXPECT_EQ(calls.allocationRelease(one), Result::Success);
   }
 }

@@ -55,7 +55,6 @@ struct MulticastObjects::Shared {
   uint32_t word;
   uint32_t devices;
   uint64_t bytes;
-  uint64_t handleTypes;
   uint32_t added;
   Member members[kMaxDevices];
 
@@ -92,7 +91,7 @@ std::optional<MulticastObjects::Memory> MulticastObjects::factsOf(int fd) {
 
 driver::Result MulticastObjects::create(const driver::MulticastProperties& properties, int& fd) {
   if (properties.devices == 0 || properties.devices > kMaxDevices || properties.bytes == 0 ||
-      !whole(properties.bytes) || properties.flags != 0) {
+      !whole(properties.bytes) || properties.flags != 0 || properties.handleTypes != driver::kPosixDescriptor) {
     return driver::Result::InvalidValue;
   }
   UniqueFd made(::memfd_create(kEmulatedMemoryName, MFD_CLOEXEC));
@@ -102,7 +101,6 @@ driver::Result MulticastObjects::create(const driver::MulticastProperties& prope
   if (object == nullptr) return driver::Result::OutOfMemory;
   object->shared->devices = properties.devices;
   object->shared->bytes = properties.bytes;
-  object->shared->handleTypes = properties.handleTypes;
   ++object->holders;
   fd = made.release();
   return driver::Result::Success;
@@ -180,7 +178,7 @@ driver::Result MulticastObjects::bind(int fd, size_t offset, int memory, size_t 
   if (shared.added < shared.devices) return driver::Result::Unknown;  // a driver would wait here for ever
   Shared::Member* member = shared.memberOf(known->second.device);
   if (member == nullptr || member->process != ::getpid() || member->bound != 0) return driver::Result::InvalidValue;
-  if (shared.handleTypes != 0 && !known->second.shareable) return driver::Result::InvalidValue;
+  if (!known->second.shareable) return driver::Result::InvalidValue;
   const int own = ::fcntl(memory, F_DUPFD_CLOEXEC, 0);
   if (own < 0) return driver::Result::OutOfMemory;
   *member = {member->device, member->process, own, 1, offset, memoryOffset, bytes};

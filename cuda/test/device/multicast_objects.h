@@ -4,8 +4,8 @@
 //   All devices are added before memory is bound (a driver's cuMulticastBindMem waits for that) and before the object
 //   is mapped.
 //   Each device is added once, and no more devices than the object was created for.
-//   Memory comes from cuMemCreate on a device of the team, and is shareable if the object is. Sizes and offsets are
-//   whole pages of the driver.
+//   Objects have a handle type, and so has their memory, which comes from cuMemCreate on a device of the team. Whether a
+//   driver makes objects without one is not known. Sizes and offsets are whole pages of the driver.
 //   Kernels may use an object once every device has bound memory at the accessed offsets.
 //
 // An object is a file that all its processes map. Memory stays bound until it is unbound, or until the process that

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <source_location>
@@ -14,6 +15,9 @@
 namespace jccl::simt {
 
 namespace emulated {
+
+// The SwitchReduction whose result is wrong in one bit; -1: none.
+inline std::atomic<int> wrongReduction{-1};
 
 // Returns the addresses, in the memory of each device, that a multicast address stands for. Ends the run if the access
 // is not allowed.
@@ -133,7 +137,8 @@ Vec16 loadReduced(const void* p, const emulated::Place& place = emulated::Place:
     low.push_back(value.low);
     high.push_back(value.high);
   }
-  return {emulated::reduce<R>(low), emulated::reduce<R>(high)};
+  const uint64_t wrong = emulated::wrongReduction == static_cast<int>(R) ? 1 : 0;
+  return {emulated::reduce<R>(low) ^ wrong, emulated::reduce<R>(high)};
 }
 
 inline void storeMulticast(void* p, Vec16 value, const emulated::Place& place = emulated::Place::current()) {
