@@ -6,7 +6,8 @@ set_property(CACHE JCCL_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(JCCL_CUDA_ARCHITECTURES "80" CACHE STRING "GPU architectures, or all: 75 80 86 89 90 100 110 120 and PTX for later ones")
 # A driver loads the output of compilers of its own major version of CUDA and of earlier ones (CUDA Compatibility, minor
 # version compatibility). Output of CUDA 12 needs driver 525 or later, output of CUDA 13 driver 580 or later. images.cc
-# stores the version for the check at run time.
+# stores the version for the check at run time. For drivers from 525 on, builds with CUDA 13 also contain PTX of an old
+# version in images of its own (.ptxbin), which these drivers compile.
 
 # The runtime of a rank on a GPU, its natives, and the folders that can be left out (docs/architecture.md). Such a folder
 # may have a file part.cmake; JCCL_LEAST_ARCHITECTURE_x in it is the lowest architecture for which x.cu compiles.
@@ -72,6 +73,15 @@ if(JCCL_HAS_CUDA)
     list(APPEND JCCL_KERNEL_COMPRESSION --compress-mode=size)
   endif()
 
+  set(JCCL_OLD_DRIVERS_PTX)
+  if(JCCL_CUDA_VERSION GREATER_EQUAL 13000)
+    if(JCCL_CUDA_ARCHITECTURES STREQUAL "all")
+      set(JCCL_OLD_DRIVERS_PTX 75 80 90)
+    else()
+      list(GET JCCL_KERNEL_ARCHITECTURES 0 JCCL_OLD_DRIVERS_PTX)
+    endif()
+  endif()
+
   # Each file of kernels becomes an image that the driver loads, with the code of all architectures. Nothing is linked
   # with NVIDIA's libraries. scripts/check-kernels reads files that the compiler leaves in the build folder:
   # NAME.sm_80.ptx, .cubin, and .usage, the assembler's report.
@@ -84,6 +94,7 @@ if(JCCL_HAS_CUDA)
   set(JCCL_KERNEL_FATBINS)
   set(JCCL_MUTATED_FATBINS)
   set(JCCL_KERNEL_NAMES)
+  set(JCCL_KERNEL_PTX_NAMES)
   set(JCCL_MUTATED_NAMES)
   foreach(source IN LISTS JCCL_KERNEL_SOURCES)
     get_filename_component(name ${source} NAME_WE)
@@ -102,6 +113,7 @@ if(JCCL_HAS_CUDA)
     endif()
     set(image "${JCCL_${kind}_IMAGES}/${name}.fatbin")
     set(parts)
+    set(old)
     set(cubins)
     foreach(number IN LISTS architectures)
       set(part "${JCCL_${kind}_IMAGES}/${name}.sm_${number}")
@@ -115,20 +127,34 @@ if(JCCL_HAS_CUDA)
       if(number IN_LIST JCCL_KERNEL_PTX)
         list(APPEND parts "--image3=kind=ptx,sm=${number},file=${part}.ptx")
       endif()
+      if(number IN_LIST JCCL_OLD_DRIVERS_PTX)
+        list(APPEND old "--image3=kind=ptx,sm=${number},file=${part}.ptx")
+      endif()
     endforeach()
     add_custom_command(OUTPUT "${image}" VERBATIM DEPENDS ${cubins}
       COMMAND "${JCCL_FATBINARY}" -64 "--ident=${name}" "--create=${image}" ${JCCL_KERNEL_COMPRESSION} ${parts})
     list(APPEND JCCL_${kind}_FATBINS "${image}")
     list(APPEND JCCL_${kind}_NAMES ${name})
+    if(old AND kind STREQUAL "KERNEL")
+      # The mode "speed" means LZ4, which all these drivers read.
+      set(image "${JCCL_KERNEL_IMAGES}/${name}.ptxbin")
+      add_custom_command(OUTPUT "${image}" VERBATIM DEPENDS ${cubins}
+        COMMAND "${JCCL_FATBINARY}" -64 "--ident=${name}" "--create=${image}" --compress-all --compress-mode=speed ${old})
+      list(APPEND JCCL_KERNEL_FATBINS "${image}")
+      list(APPEND JCCL_KERNEL_PTX_NAMES ${name})
+    endif()
   endforeach()
   add_custom_target(jccl_kernels DEPENDS ${JCCL_KERNEL_FATBINS})
 
   # jccl_embed_images(SOURCE FOLDER VARIABLE): compiles SOURCE, which embeds images of a folder. VARIABLE_NAMES are the
-  # names of the images, VARIABLE_FATBINS their files.
+  # names of the images, VARIABLE_PTX_NAMES those of PTX for older drivers, and VARIABLE_FATBINS their files.
   function(jccl_embed_images source folder variable)
     set(lines)
     foreach(name IN LISTS ${variable}_NAMES)
       string(APPEND lines "JCCL_IMAGE(${name})\n")
+    endforeach()
+    foreach(name IN LISTS ${variable}_PTX_NAMES)
+      string(APPEND lines "JCCL_PTX(${name})\n")
     endforeach()
     file(CONFIGURE OUTPUT "${folder}/images.inc" CONTENT "${lines}" @ONLY)
     set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/${source}" PROPERTIES

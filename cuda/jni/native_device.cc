@@ -59,6 +59,14 @@ JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDevice_driver(JNIEnv* env
   });
 }
 
+JNIEXPORT jboolean JNICALL Java_io_jccl_nativelib_NativeDevice_compilesKernels(JNIEnv*, jclass) {
+  return guarded<bool>(false, [&] { return device::compilesKernels(); }) ? JNI_TRUE : JNI_FALSE;
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_loadKernels(JNIEnv*, jclass, jint ordinal) {
+  return onDevice(ordinal, [] { return device::loadKernels(); });
+}
+
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDevice_describe(JNIEnv* env, jclass, jint ordinal) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
     device::DeviceProperties properties;

@@ -12,5 +12,9 @@ const void* imageOf(std::string_view file);
 // Returns the CUDA version of the compiler that built the images. A driver loads images of its own major version and of
 // earlier ones (CUDA Compatibility, minor version compatibility).
 int versionOfImages();
+// Returns an image with nothing but PTX, which older drivers compile; null if the build has none of the file.
+const void* ptxOf(std::string_view file);
+// Returns true if the build has such images.
+bool hasPtx();
 
 }  // namespace jccl::device

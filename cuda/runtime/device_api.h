@@ -130,6 +130,9 @@ inline bool hasComeTo(uint32_t word, uint32_t value) { return static_cast<int32_
 
 // Loads every kernel on the current device. Loading one later could wait for a kernel that spins.
 Status loadKernels();
+// Returns true if the driver is older than the compiled kernels, so that loadKernels() makes it compile their PTX. The
+// driver keeps the result in a cache of its own.
+bool compilesKernels();
 // Returns an error with the reason if this build does not have the kernel for the current device. Only kernels with a
 // lowest capability may be missing.
 Status hasKernel(const KernelEntry& kernel);

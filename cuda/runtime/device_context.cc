@@ -7,6 +7,7 @@
 
 #include "cuda/driver/driver.h"
 #include "cuda/kernels/image.h"
+#include "cuda/runtime/device_api.h"
 
 namespace jccl::device {
 namespace {
@@ -19,7 +20,7 @@ constexpr int kMaxNameLength = 256;
 // Returns an error if the driver does not load the kernels of this build.
 Status loadsKernels() {
   const int needed = versionOfImages() / 1000 * 1000;
-  if (driver().version >= needed) return Status::ok();
+  if (!compilesKernels() || hasPtx()) return Status::ok();
   return {Code::System, "NVIDIA's driver is for CUDA " + driver::describeVersion(driver().version) +
                             ", and this build's kernels are of CUDA " + driver::textOfVersion(versionOfImages()) +
                             ", expected a driver for CUDA " + driver::describeVersion(needed) +
@@ -70,6 +71,8 @@ Status find(int ordinal, KnownDevice*& device) {
 
 }  // namespace
 
+bool compilesKernels() { return driver().status.isOk() && driver().version < versionOfImages() / 1000 * 1000; }
+
 Status countDevices(int& count) {
   const Devices& devices = Devices::ofThisProcess();
   count = devices.status ? static_cast<int>(devices.all.size()) : 0;
@@ -79,6 +82,7 @@ Status countDevices(int& count) {
 std::string describeDriver() {
   std::string text = "driver for CUDA " + driver::describeVersion(driver().version) + ", kernels of CUDA " +
                      driver::textOfVersion(versionOfImages());
+  if (compilesKernels()) text += ", which the driver compiles from PTX";
   for (const driver::Driver::Lack& lack : driver().lacks) {
     text += std::string("; without ") + lack.name + " of CUDA " + driver::describeVersion(lack.version) + " " +
             lack.without;

@@ -100,7 +100,10 @@ Status loadAll(int device, LoadedKernels& kernels) {
     driver::Module& module = kernels.modules[kernel.image];
     if (module == nullptr) {
       driver::Module loaded = nullptr;
-      const driver::Result result = driver().moduleLoad(&loaded, imageOf(kernel.image));
+      const driver::Result result =
+          driver().moduleLoad(&loaded, compilesKernels() ? ptxOf(kernel.image) : imageOf(kernel.image));
+      // The PTX of kernels that not all GPUs have may be too new for the driver. Operations then use other kernels.
+      if (result == driver::Result::UnsupportedPtxVersion && kernel.capability != 0) continue;
       if (result != driver::Result::Success) return notLoaded("cuModuleLoadData", result, device, kernel.name);
       module = loaded;
     }
@@ -147,7 +150,8 @@ Status hasKernel(const KernelEntry& kernel) {
   return Status::transport(imageOf(kernel.image) == nullptr
                                ? "this build has no kernels for compute capability " + capability +
                                      " or later; build with JCCL_CUDA_ARCHITECTURES=all"
-                               : "its compute capability is below " + capability);
+                               : "its compute capability is below " + capability +
+                                     ", or its driver is too old to compile the kernels");
 }
 
 Status residentBlocks(int threads, int& blocks) {

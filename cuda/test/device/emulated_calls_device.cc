@@ -1,4 +1,6 @@
 // Calls of the emulated driver for devices, contexts, modules and launches.
+#include <thread>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -252,9 +254,14 @@ Result moduleLoad(Module* module, const void* image) {
   const Context context = EmulatedDriver::current();
   if (context == nullptr) return Result::InvalidContext;
   std::string name;
-  if (const Result result = readImage(image, self().chip().capability, self().version(), name);
+  bool compiles = false;
+  if (const Result result = readImage(image, self().chip().capability, self().version(), name, compiles);
       result != Result::Success) {
     return result;
+  }
+  // Milliseconds that the driver takes to compile the PTX of an image.
+  if (const char* millis = std::getenv("JCCL_EMULATED_JIT_MILLIS"); compiles && millis != nullptr) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(millis)));
   }
   if (const Result result = EmulatedDriver::waits(context->device, "cuModuleLoadData"); result != Result::Success) {
     return result;

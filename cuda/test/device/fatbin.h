@@ -23,9 +23,9 @@ struct FatbinEntry {
   uint32_t headerBytes;
   uint64_t payloadBytes;
   uint64_t compressedBytes;
-  uint32_t minorAndMajor;
-  uint32_t architecture;  // 80 is sm_80
-  uint32_t nameOffset;    // counted from the entry's beginning
+  uint32_t minorAndMajor;  // version of the code, PTX ISA for PTX: the major one in the low 16 bits
+  uint32_t architecture;   // 80 is sm_80
+  uint32_t nameOffset;     // counted from the entry's beginning
   uint32_t nameBytes;
   uint64_t flags;
   uint64_t unused;

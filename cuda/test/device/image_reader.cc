@@ -18,6 +18,14 @@ bool isFor(const FatbinEntry& entry, int capability) {
   return architecture <= capability && (entry.kind == FatbinEntry::kPtx || architecture / 10 == capability / 10);
 }
 
+// PTX ISA 8.x belongs to CUDA 12.x, and 9.x to 13.x (PTX ISA, Release History). A driver compiles PTX of its own version
+// and of earlier ones.
+bool isTooNewFor(int driverVersion, const FatbinEntry& entry) {
+  if (entry.kind != FatbinEntry::kPtx) return false;
+  const uint32_t major = entry.minorAndMajor & 0xffff, minor = entry.minorAndMajor >> 16;
+  return static_cast<int>((major + 4) * 1000 + minor * 10) > driverVersion;
+}
+
 bool isReadBy(int driverVersion, const FatbinEntry& entry, const unsigned char* payload) {
   if ((entry.flags & FatbinEntry::kCompressedByZstd) != 0) return driverVersion >= kReadsZstd;
   const bool isElf = entry.kind == FatbinEntry::kElf && entry.compressedBytes == 0;
@@ -26,25 +34,30 @@ bool isReadBy(int driverVersion, const FatbinEntry& entry, const unsigned char* 
 
 }  // namespace
 
-Result readImage(const void* image, int capability, int driverVersion, std::string& name) {
+Result readImage(const void* image, int capability, int driverVersion, std::string& name, bool& compiles) {
   const auto* at = static_cast<const unsigned char*>(image);
   FatbinHeader header{};
   if (image != nullptr) std::memcpy(&header, at, sizeof header);
   if (header.magic != FatbinHeader::kMagic) return Result::InvalidImage;
   at += header.headerBytes;
   const unsigned char* end = at + header.bytes;
+  Result result = Result::NoBinaryForGpu;
   while (at < end) {
     FatbinEntry entry;
     std::memcpy(&entry, at, sizeof entry);
     const unsigned char* payload = at + entry.headerBytes;
     if (isFor(entry, capability)) {
-      if (!isReadBy(driverVersion, entry, payload)) return Result::InvalidImage;
       name.assign(reinterpret_cast<const char*>(at + entry.nameOffset), entry.nameBytes);
-      return Result::Success;
+      result = !isReadBy(driverVersion, entry, payload) ? Result::InvalidImage
+               : isTooNewFor(driverVersion, entry)      ? Result::UnsupportedPtxVersion
+                                                        : Result::Success;
+      compiles = entry.kind == FatbinEntry::kPtx;
+      // Of several texts a driver compiles the one for the newest architecture, which comes last.
+      if (entry.kind == FatbinEntry::kElf) return result;
     }
     at = payload + entry.payloadBytes;
   }
-  return Result::NoBinaryForGpu;
+  return result;
 }
 
 }  // namespace jccl::emulator

@@ -14,6 +14,7 @@
 
 #include "cuda/driver/driver.h"
 #include "cuda/kernels/image.h"
+#include "cuda/kernels/registry.h"
 #include "cuda/test/application.h"
 #include "cuda/test/device_runtime_ranks.h"
 
@@ -30,7 +31,8 @@ std::string variable(const char* name) {
 std::string levelOfThisProcess() { return variable("JCCL_EMULATED_DRIVER"); }
 bool isTooOld() { return levelOfThisProcess() == "470"; }
 int versionOfLevel() { return levelOfThisProcess() == "525" ? 12000 : levelOfThisProcess() == "550" ? 12040 : 13000; }
-bool isTooOldForKernels() { return versionOfLevel() < device::versionOfImages() / 1000 * 1000; }
+bool compiles() { return versionOfLevel() < device::versionOfImages() / 1000 * 1000; }
+bool isTooOldForKernels() { return compiles() && !device::hasPtx(); }
 
 // Returns the cells of this driver's row in the table of docs/versions.md.
 std::vector<std::string> documented() {
@@ -91,7 +93,7 @@ TEST(DriverLevel, MatchesItsRowOfTheDocumentation) {
   }
   EXPECT_EQ(namesIn(row[kWithout]), lacks);
   EXPECT_EQ(row[kKernelsOf12], "yes");
-  EXPECT_EQ(row[kKernelsOf13], versionOfLevel() < 13000 ? "refused" : "yes");
+  EXPECT_EQ(row[kKernelsOf13], versionOfLevel() < 13000 ? "compiled from PTX" : "yes");
 }
 
 TEST(DriverLevel, FindsAllCallsThatTheDriverDoesNotLack) {
@@ -106,7 +108,7 @@ TEST(DriverLevel, FindsAllCallsThatTheDriverDoesNotLack) {
 #undef JCCL_EXPECT_CALL
 }
 
-TEST(DriverLevel, RefusesKernelsOfALaterMajorVersionBeforeItTouchesADevice) {
+TEST(DriverLevel, RefusesKernelsOfALaterMajorVersionWithoutPtxBeforeItTouchesADevice) {
   if (isTooOld()) GTEST_SKIP() << "this driver is refused before its kernels are checked";
   int count = 0;
   const Status status = device::countDevices(count);
@@ -133,6 +135,8 @@ TEST(DriverLevel, DescribesWhatItLacks) {
   const std::string text = device::describeDriver();
   EXPECT_EQ(text.rfind("driver for CUDA " + driver::describeVersion(versionOfLevel()) + ", kernels of CUDA ", 0), 0U)
       << text;
+  EXPECT_EQ(text.find(", which the driver compiles from PTX") != std::string::npos, compiles()) << text;
+  EXPECT_EQ(device::compilesKernels(), compiles());
   for (const auto& lack : driver().lacks) EXPECT_NE(text.find(lack.name), std::string::npos) << text;
   EXPECT_EQ(text.find("without") == std::string::npos, driver().lacks.empty()) << text;
 }
@@ -143,6 +147,24 @@ TEST(DriverLevel, RecognisesAnMpsServerIfTheDriverReportsIt) {
   const Status status = device::describeDevice(0, properties);
   ASSERT_TRUE(status.isOk()) << status.message();
   EXPECT_EQ(properties.servedByMps, versionOfLevel() >= 12030);  // JCCL_EMULATED_MPS=1
+}
+
+// The PTX of NVLS needs CUDA 12.2. An older driver loads all other kernels.
+TEST(DriverLevel, LoadsNvlsIfItCanCompileIt) {
+  if (isTooOld() || isTooOldForKernels()) GTEST_SKIP() << "this driver is refused";
+  const device::DeviceGuard guard(0);
+  ASSERT_TRUE(guard.status().isOk()) << guard.status().message();
+  const Status loaded = device::loadKernels();
+  ASSERT_TRUE(loaded.isOk()) << loaded.message();
+  device::DeviceProperties properties;
+  ASSERT_TRUE(device::describeDevice(0, properties).isOk());
+  for (int i = 0; i < device::kernelCount(); ++i) {
+    const device::KernelEntry& kernel = device::kernelAt(i);
+    const bool isNew = kernel.capability != 0;
+    EXPECT_EQ(device::hasKernel(kernel).isOk(),
+              !isNew || (properties.capability >= kernel.capability && !(compiles() && versionOfLevel() < 12020)))
+        << kernel.name;
+  }
 }
 
 TEST(DriverLevel, LoadsLaunchesAndReplaysKernels) {

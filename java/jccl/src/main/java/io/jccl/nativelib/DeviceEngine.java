@@ -83,6 +83,7 @@ public final class DeviceEngine extends Engine {
      */
     public static BlockBudget blockBudget(int device, int threads) {
         CudaLoader.load();
+        DeviceKernels.announceAndLoad(device); // the budget follows from the kernels, so the driver loads them here
         long[] row = NativeDevice.blockBudget(device, threads);
         if (row == null) {
             throw NativeDevice.failed("device=" + device);

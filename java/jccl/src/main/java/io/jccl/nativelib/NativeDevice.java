@@ -70,6 +70,11 @@ public final class NativeDevice {
     /** Describes the driver in one line; null if the driver cannot be used. */
     static native String driver();
 
+    /** Returns true if the driver compiles the kernels when they are loaded. */
+    static native boolean compilesKernels();
+
+    static native int loadKernels(int device);
+
     static native long[] describe(int device);
 
     static native long[] blockBudget(int device, int threads);

@@ -63,8 +63,31 @@ class DriverLevelsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"525", "550"})
-    void kernelsOfALaterCudaAreRefused(String driver) throws Exception {
-        assertThat(run(false, EmulatedGpus.library(), "JCCL_EMULATED_DRIVER=" + driver, "JCCL_EMULATED_KERNELS=13000"))
+    void kernelsOfALaterCudaAreCompiledFromPtx(String driver) throws Exception {
+        String output = run(
+                true,
+                EmulatedGpus.library(),
+                "JCCL_EMULATED_DRIVER=" + driver,
+                "JCCL_EMULATED_KERNELS=13000",
+                "JCCL_EMULATED_JIT_MILLIS=300",
+                "CUDA_CACHE_PATH=/cache/of/driver");
+        assertThat(output)
+                .contains(", which the driver compiles from PTX")
+                .contains("device=0: the driver is older than this build's kernels and compiles them")
+                .contains("cache=/cache/of/driver")
+                .containsPattern("device=0: the driver has compiled the kernels in seconds=[1-9]")
+                .contains("RESULT ok");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"525", "550"})
+    void kernelsOfALaterCudaWithoutPtxAreRefused(String driver) throws Exception {
+        assertThat(run(
+                        false,
+                        EmulatedGpus.library(),
+                        "JCCL_EMULATED_DRIVER=" + driver,
+                        "JCCL_EMULATED_KERNELS=13000",
+                        "JCCL_EMULATED_PTX=off"))
                 .contains(
                         "(driver " + driver + "), and this build's kernels are of CUDA 13.0, expected a driver for CUDA"
                                 + " 13.0 (driver 580) or later: install one");

@@ -50,6 +50,13 @@ public final class DoctorCommand implements Callable<Integer> {
     private boolean peers;
 
     @Option(
+            names = "--prepare-kernels",
+            description =
+                    "instead of checking, load the kernels on every GPU: drivers before 580 compile them into their"
+                            + " cache, which jobs then use")
+    private boolean prepareKernels;
+
+    @Option(
             names = {"-v", "--verbose"},
             description = "print also the checks that found nothing wrong")
     private boolean verbose;
@@ -68,15 +75,25 @@ public final class DoctorCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "ranks=" + ranks + ": expected at least 1; set it with -n");
         }
-        Host host = Host.here(ranks);
-        List<Finding> findings = peers ? examinePeers(host) : Doctor.examine(host);
+        if (peers && prepareKernels) {
+            throw new ParameterException(
+                    spec.commandLine(), "--peers --prepare-kernels: expected at most one of them; use two commands");
+        }
+        List<Finding> findings = prepareKernels ? KernelChecks.prepare() : examine(Host.here(ranks));
         if (!findings.isEmpty()) {
             System.out.print(
                     json
                             ? toJson(findings) + "\n"
-                            : toText(findings, verbose || peers, Terminal.colours(Terminal.Stream.OUT)));
+                            : toText(
+                                    findings,
+                                    verbose || peers || prepareKernels,
+                                    Terminal.colours(Terminal.Stream.OUT)));
         }
         return Doctor.worst(findings) == Status.FAIL ? ExitCode.FAILURE : ExitCode.SUCCESS;
+    }
+
+    private List<Finding> examine(Host host) {
+        return peers ? examinePeers(host) : Doctor.examine(host);
     }
 
     private List<Finding> examinePeers(Host host) {
