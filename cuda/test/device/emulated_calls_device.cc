@@ -15,7 +15,7 @@
 namespace jccl::emulator::calls {
 namespace {
 
-constexpr int kFirstBus = 0x11;  // PCI bus of device 0, as in the tests' descriptions of hosts
+constexpr int kFirstBus = 0x11;  // PCI bus of the host's GPU 0, as in the tests' descriptions of hosts
 constexpr size_t kMemoryBytes = size_t{4} << 30;
 
 EmulatedDriver& self() { return EmulatedDriver::ofThisProcess(); }
@@ -136,7 +136,7 @@ Result deviceAttribute(int* value, DeviceAttribute attribute, Device device) {
       *value = chip.multiprocessors;
       break;
     case DeviceAttribute::PciBusId:
-      *value = kFirstBus + device;
+      *value = kFirstBus + self().numberOnHost(device);
       break;
     case DeviceAttribute::PciDeviceId:
     case DeviceAttribute::PciDomainId:
@@ -197,7 +197,7 @@ Result deviceMemory(size_t* bytes, Device device) {
 Result deviceUuid(Uuid* uuid, Device device) {
   if (!isDevice(device)) return Result::InvalidDevice;
   std::memset(uuid, 0, sizeof *uuid);
-  uuid->bytes[0] = static_cast<unsigned char>(device + 1);
+  uuid->bytes[0] = static_cast<unsigned char>(self().numberOnHost(device) + 1);
   return Result::Success;
 }
 

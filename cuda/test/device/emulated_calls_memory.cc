@@ -237,7 +237,8 @@ Result allocationCreate(Allocation* allocation, size_t bytes, const AllocationPr
                         unsigned long long) {
   int fd = -1;
   if (bytes % kGpuPageBytes != 0 || bytes == 0) return Result::InvalidValue;
-  if (!memoryOfGpus().create(bytes, fd)) return Result::OutOfMemory;
+  const int device = EmulatedDriver::ofThisProcess().numberOnHost(properties->location.id);
+  if (!memoryOfGpus().create(bytes, device, fd)) return Result::OutOfMemory;
   multicasts().noteMemory(fd, properties->location.id, properties->handleTypes != 0);
   forAdapters().note(fd, properties->gpuDirectRdma != 0);
   *allocation = allocationOf(fd);
@@ -266,6 +267,10 @@ Result allocationImport(Allocation* allocation, void* handle, int handleType) {
   if (handleType != driver::kPosixDescriptor || sharingHas("no-import")) return Result::NotSupported;
   const int fd = ::fcntl(static_cast<int>(reinterpret_cast<intptr_t>(handle)), F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return Result::InvalidValue;
+  if (const int gpu = GpuMemory::deviceOf(fd); gpu >= 0 && !EmulatedDriver::ofThisProcess().hasGpu(gpu)) {
+    ::close(fd);
+    return Result::InvalidDevice;
+  }
   if (multicasts().isObject(fd)) multicasts().gained(fd);
   *allocation = allocationOf(fd);
   return Result::Success;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 
 #include "cuda/driver/driver.h"
@@ -13,6 +14,7 @@ namespace jccl::emulator {
 namespace {
 
 constexpr int kMaxContexts = 16;  // an entry of the access map has a bit for each context
+constexpr size_t kDevices = 2;
 constexpr KernelNeeds kUnknownNeeds{168, 16896};
 
 struct Level {
@@ -37,8 +39,15 @@ EmulatedDriver::EmulatedDriver() : version_(kLevels[2].version), chip_(chipOfThi
   for (const Level& known : kLevels) {
     if (level != nullptr && std::strcmp(level, known.name) == 0) version_ = known.version;
   }
-  if (const char* count = variable("JCCL_EMULATED_GPUS")) devices_ = std::atoi(count);
-  for (int device = 0; device < devices_; ++device) {
+  if (const char* container = variable("JCCL_EMULATED_CONTAINER")) {
+    std::istringstream numbers(container);
+    for (std::string one; std::getline(numbers, one, ',');) gpus_.push_back(std::stoi(one));
+  } else {
+    const char* count = variable("JCCL_EMULATED_GPUS");
+    gpus_.resize(count == nullptr ? kDevices : static_cast<size_t>(std::atoi(count)));
+    std::iota(gpus_.begin(), gpus_.end(), 0);
+  }
+  for (int device = 0; device < devices(); ++device) {
     contexts_.push_back(std::make_unique<driver::ContextOpaque>());
     contexts_.back()->number = contexts_.back()->device = device;
     contexts_.back()->active = false;

@@ -1,6 +1,9 @@
 // NVIDIA's driver API for emulated GPUs, with the rules of the strictest real driver. Variables of the environment:
 //
 //   JCCL_EMULATED_GPUS     number of devices, 2 by default
+//   JCCL_EMULATED_CONTAINER  the host's GPUs that the process's container has, such as "1" or "2,0", in the order of its
+//                          devices; memory of other GPUs cannot be opened
+//   JCCL_EMULATED_FAULTS   see peer_faults.h
 //   JCCL_EMULATED_CHIP     the devices' chip, a name of chips.h
 //   JCCL_EMULATED_DRIVER   525, 550 or 580, the default: later calls are missing
 //   JCCL_EMULATED_KERNELS  see emulated_images.cc
@@ -12,6 +15,7 @@
 // module, and the first call that loads a function lazily.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -75,7 +79,10 @@ class EmulatedDriver {
   void initialise() { initialised_ = true; }
   bool isInitialised() const { return initialised_; }
   int version() const { return version_; }
-  int devices() const { return devices_; }
+  int devices() const { return static_cast<int>(gpus_.size()); }
+  // Returns the number on the host of the GPU that is this process's device.
+  int numberOnHost(int device) const { return gpus_.at(static_cast<size_t>(device)); }
+  bool hasGpu(int numberOnHost) const { return std::find(gpus_.begin(), gpus_.end(), numberOnHost) != gpus_.end(); }
   const Chip& chip() const { return chip_; }
 
   driver::Context primaryOf(int device);
@@ -144,7 +151,7 @@ class EmulatedDriver {
   std::atomic<uint64_t> launches_[2] = {};
   std::atomic<uint64_t> copied_{0};
   int version_ = 0;
-  int devices_ = 2;
+  std::vector<int> gpus_;  // by device: the GPU's number on the host
   Chip chip_;
   std::vector<std::unique_ptr<driver::ContextOpaque>> contexts_;  // by number; primary contexts first, by device
   std::vector<std::pair<std::string, KernelNeeds>> needs_;

@@ -5,12 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <sstream>
 #include <string>
 
+#include "cuda/test/device/emulated_driver.h"
+#include "cuda/test/device/peer_faults.h"
 #include "cuda/test/emulator/access_map.h"
 
 namespace jccl::emulator {
@@ -20,7 +23,7 @@ constexpr size_t kAddresses = size_t{16} << 30;  // limited, because an emulator
 constexpr int kUninitialised = 0xa5;
 
 // Content of a legacy handle.
-struct Place {
+struct HandleContent {
   int32_t process;
   int32_t descriptor;
   uint64_t bytes;
@@ -63,8 +66,9 @@ Status mapAt(uintptr_t begin, size_t bytes, int fd) {
   return Status::system("mmap", "bytes=" + std::to_string(bytes));
 }
 
-Status makeShared(size_t bytes, UniqueFd& fd) {
-  fd.reset(::memfd_create(kEmulatedMemoryName, MFD_CLOEXEC));
+Status makeShared(size_t bytes, int device, UniqueFd& fd) {
+  const std::string name = std::string(kEmulatedMemoryName) + "-" + std::to_string(device);
+  fd.reset(::memfd_create(name.c_str(), MFD_CLOEXEC));
   if (fd && ::ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0) return Status::ok();
   return Status::system("memfd_create", "bytes=" + std::to_string(bytes));
 }
@@ -95,6 +99,16 @@ GpuMemory::GpuMemory() {
   accessMap = {next_, kAddresses, static_cast<uint16_t*>(users)};
   for (size_t context = 0; context < reaches_.size(); ++context)
     reaches_[context] = static_cast<uint16_t>(1u << context);
+  usePeerFaults();
+}
+
+int GpuMemory::deviceOf(int fd) {
+  char target[128] = {};
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  if (::readlink(link.c_str(), target, sizeof target - 1) < 0) return -1;
+  int device = -1;
+  const std::string format = std::string("/memfd:") + kEmulatedMemoryName + "-%d";
+  return std::sscanf(target, format.c_str(), &device) == 1 ? device : -1;
 }
 
 // Finds free addresses that begin at a page of the driver, and adds the range there.
@@ -145,7 +159,9 @@ Status GpuMemory::allocate(int context, size_t bytes, Kind kind, void*& memory) 
   range.kind = kind;
   range.context = context;
   if (kind == Kind::Allocated && sharingHas("handles")) {
-    if (Status status = makeShared(wholeGpuPages(bytes), range.fd); !status) return status;
+    EmulatedDriver& driver = EmulatedDriver::ofThisProcess();
+    range.device = driver.numberOnHost(driver.numbered(context)->device);
+    if (Status status = makeShared(wholeGpuPages(bytes), range.device, range.fd); !status) return status;
     bytes = wholeGpuPages(bytes);
   }
   const int fd = range.fd.get();
@@ -188,20 +204,22 @@ Status GpuMemory::exportHandle(const void* memory, unsigned char* handle, size_t
   }
   if (!found->second.fd) return Status::transport("memory of an emulated GPU is its process's own");
   const int fd = found->second.fd.get();
-  const Place place{::getpid(), fd, found->second.bytes, numberOf(fd)};
+  const HandleContent place{::getpid(), fd, found->second.bytes, numberOf(fd)};
   if (bytes < sizeof place) return Status::internal("a handle is too small");
   std::memcpy(handle, &place, sizeof place);
   return Status::ok();
 }
 
 Status GpuMemory::openHandle(int context, const unsigned char* handle, void*& memory) {
-  Place place;
+  HandleContent place;
   std::memcpy(&place, handle, sizeof place);
   const std::string path = "/proc/" + std::to_string(place.process) + "/fd/" + std::to_string(place.descriptor);
   if (place.process == ::getpid()) return Status::invalid("path=" + path + ": a handle of this process");
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd) return Status::system("open", "path=" + path);
   if (numberOf(fd.get()) != place.number) return Status::transport("path=" + path + ": the memory was freed");
+  const int device = deviceOf(fd.get());
+  if (!EmulatedDriver::ofThisProcess().hasGpu(device)) return Status::transport("path=" + path + ": no such GPU here");
   const std::lock_guard lock(mutex_);
   for (auto& [begin, range] : ranges_) {
     if (range.kind != Kind::Opened || range.context != context || range.number != place.number) continue;
@@ -215,6 +233,7 @@ Status GpuMemory::openHandle(int context, const unsigned char* handle, void*& me
   range.kind = Kind::Opened;
   range.context = context;
   range.fd = std::move(fd);
+  range.device = device;
   range.number = place.number;
   const int opened = range.fd.get();
   if (Status status = take(place.bytes, std::move(range), memory); !status) return status;
@@ -234,9 +253,9 @@ bool GpuMemory::closeHandle(void* memory) {
   return release(memory, Kind::Opened);
 }
 
-Status GpuMemory::create(size_t bytes, int& fd) {
+Status GpuMemory::create(size_t bytes, int device, int& fd) {
   UniqueFd made;
-  if (Status status = makeShared(bytes, made); !status) return status;
+  if (Status status = makeShared(bytes, device, made); !status) return status;
   void* all = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.get(), 0);
   if (all == MAP_FAILED) return Status::system("mmap", "bytes=" + std::to_string(bytes));
   std::memset(all, kUninitialised, bytes);
@@ -271,6 +290,7 @@ Status GpuMemory::map(void* memory, size_t bytes, int fd, int context) {
   if (Status status = mapAt(found->second.begin, bytes, fd); !status) return status;
   found->second.mapped = true;
   found->second.number = facts.st_ino;
+  found->second.device = deviceOf(fd);
   found->second.context = context;
   found->second.fd = std::move(own);
   found->second.id = ++lastId_;

@@ -22,7 +22,8 @@
 
 namespace jccl::emulator {
 
-// Name in /proc of the descriptors and mappings that processes share. Tests use the name to count leaked ones.
+// Name in /proc of the descriptors and mappings that processes share, followed by the number of the GPU on the host.
+// Tests use the name to count leaked ones.
 constexpr const char* kEmulatedMemoryName = "jccl-emulated-gpu";
 constexpr size_t kGpuPageBytes = size_t{2} << 20;  // unit in which a driver maps memory
 
@@ -46,6 +47,8 @@ class GpuMemory {
     uint16_t users = 0;
     uint64_t id = 0;   // unique
     ino_t number = 0;  // inode of the descriptor that is mapped at the range
+    // Number on the host of the GPU that has the memory, for memory behind a descriptor; -1: the GPU of the context.
+    int device = -1;
   };
   struct Range : Facts {
     UniqueFd fd;         // descriptor of shareable memory; for Opened, with a lock that the owner's driver sees
@@ -69,8 +72,11 @@ class GpuMemory {
   Status openHandle(int context, const unsigned char* handle, void*& memory);
   bool closeHandle(void* memory);
 
-  // The driver's virtual memory management. A descriptor represents an allocation.
-  Status create(size_t bytes, int& fd);
+  // The driver's virtual memory management. A descriptor represents an allocation. `device` is the number on the host of
+  // the GPU that has the memory.
+  Status create(size_t bytes, int device, int& fd);
+  // Returns that number for a descriptor of any process; -1 if it represents no memory of a GPU.
+  static int deviceOf(int fd);
   Status reserve(size_t bytes, void*& memory);
   // `context` is the primary context of the allocation's device.
   Status map(void* memory, size_t bytes, int fd, int context);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace jccl::emulator {
@@ -22,6 +23,14 @@ struct AccessMap {
 
 // Set once, before kernels run.
 inline AccessMap accessMap;
+
+// Faults of the path from a launch's GPU to memory.
+constexpr unsigned kReadsWrong = 1;  // loads return bytes of ones
+constexpr unsigned kWritesLost = 2;  // stores have no effect
+
+// Returns the faults that a launch meets at an address. `user` is the launch's bit in the map, `kernel` its name. Null
+// if there are no faults.
+inline unsigned (*peerFaults)(const void* address, uint16_t user, const std::string& kernel) = nullptr;
 
 // Sets `places` to the addresses, in the memory of each device, that a multicast address stands for. Returns false if a
 // launch with the bit `user` may not access them. Null while the process has no multicast objects.

@@ -193,6 +193,13 @@ void countEnd(Thread& thread);
     failIllegal(address, bytes);
 }
 
+// Returns true if the running thread meets a fault at an address.
+[[gnu::always_inline]] inline bool meetsFault(unsigned fault, const void* address) {
+  if (peerFaults == nullptr) return false;
+  const Launch& launch = *context.thread->block->launch;
+  return (peerFaults(address, launch.user, launch.name) & fault) != 0;
+}
+
 // Every function of simt.h and memory.h calls this first.
 [[gnu::always_inline]] inline void enter(Operation operation, const std::source_location& place) {
   Thread& thread = *context.thread;

@@ -14,6 +14,12 @@ namespace emulated {
 using emulator::Operation;
 using Place = std::source_location;
 
+// Changes a loaded value if the path to the memory falsifies loads.
+template <class T>
+void spoil(const void* p, T& value) {
+  if (emulator::meetsFault(emulator::kReadsWrong, p)) std::memset(&value, 0xff, sizeof(T));
+}
+
 template <class T>
 T load(Operation operation, const void* p, const Place& place) {
   emulator::enter(operation, place);
@@ -23,12 +29,14 @@ T load(Operation operation, const void* p, const Place& place) {
   T value;
   std::memcpy(&value, p, sizeof(T));
   if (emulator::context.weak) emulator::weakLoad(p, &value, sizeof(T));
+  spoil(p, value);
   return value;
 }
 
 // Stores without checks: the caller has checked the access.
 template <class T>
 void write(void* p, const T& value) {
+  if (emulator::meetsFault(emulator::kWritesLost, p)) return;
   if (emulator::context.weak) {
     emulator::weakStore(p, &value, sizeof(T));
   } else if (std::memcmp(p, &value, sizeof(T)) != 0) {
@@ -77,6 +85,7 @@ inline void storeFirst(uint32_t* p, uint32_t value, const emulated::Place& place
   emulator::enter(emulator::Operation::StoreRelease, place);
   if (reinterpret_cast<uintptr_t>(p) % sizeof(uint32_t) != 0) emulator::failMisaligned(p, sizeof(uint32_t));
   emulator::checkAccess(p, sizeof(uint32_t));
+  if (emulator::meetsFault(emulator::kWritesLost, p)) return;
   if (emulator::context.weak) return emulator::weakStoreFirst(p, value);
   uint32_t none = 0;
   if (__atomic_compare_exchange_n(p, &none, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -107,12 +116,15 @@ inline Vec16 loadLine(const void* p, unsigned mask, const emulated::Place& place
   Vec16 value;
   std::memcpy(&value, p, sizeof(value));  // an address that cannot be accessed faults here
   emulator::meetAtLine(const_cast<void*>(p), &value.low, mask);
+  emulated::spoil(p, value);
   return value;
 }
 inline void storeLine(void* p, Vec16 value, unsigned mask, const emulated::Place& place = emulated::Place::current()) {
   emulator::enter(emulator::Operation::StoreLine, place);
   if (reinterpret_cast<uintptr_t>(p) % sizeof(Vec16) != 0) emulator::failMisaligned(p, sizeof(Vec16));
   emulator::checkAccess(p, sizeof(Vec16));
+  // The lanes must still meet: a lost store stores the value that is there.
+  if (emulator::meetsFault(emulator::kWritesLost, p)) std::memcpy(&value, p, sizeof(value));
   emulator::meetAtLine(p, &value.low, mask);
 }
 
