@@ -142,6 +142,20 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_connect(JNIEnv* env, 
   });
 }
 
+static_assert(JAVA(PROBE_STEPS) == DeviceCommunicator::kProbeSteps);
+static_assert(JAVA(PROBE_READS) == device::PeerProbe::kReads && JAVA(PROBE_WRITES) == device::PeerProbe::kWrites);
+
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_DeviceEngine_probe(JNIEnv* env, jclass, jlong handle, jint step,
+                                                                       jintArray peers, jlong timeoutNanos) {
+  return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
+    std::vector<int32_t> ranks;
+    std::vector<uint8_t> failures;
+    if (!copyInts(env, peers, ranks)) return nullptr;
+    if (!communicatorOf(handle).probe(step, ranks, timeoutNanos, failures)) return nullptr;
+    return newBytes(env, failures.data(), failures.size());
+  });
+}
+
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_takeDescriptor(JNIEnv*, jclass, jlong handle) {
   return communicatorOf(handle).takeDescriptor();
 }
@@ -221,6 +235,15 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_selfTest(JNIEnv*, jcl
                                                                     jlong timeoutNanos) {
   return guardedCode(
       [&] { return codeOf(communicatorOf(handle).selfTest(static_cast<Protocol>(protocol), timeoutNanos)); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_testInPlace(JNIEnv*, jclass, jlong handle,
+                                                                       jlong timeoutNanos) {
+  return guardedCode([&] { return codeOf(communicatorOf(handle).testInPlace(timeoutNanos)); });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_DeviceEngine_renounceInPlace(JNIEnv*, jclass, jlong handle) {
+  communicatorOf(handle).renounceInPlace();
 }
 
 JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_DeviceEngine_describeBuffer(JNIEnv* env, jclass, jlong handle,

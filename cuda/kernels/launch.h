@@ -190,9 +190,25 @@ struct ExchangeLaunch {
   InlineArguments inlined;
 };
 
+// Copies known content from and to peers. A copy has parts of kPartBytes, one for each type of access.
+struct ProbeLaunch {
+  static constexpr uint32_t kPartBytes = 1024;
+  static constexpr uint32_t kBytes = 5 * kPartBytes;
+  static constexpr uint32_t kMaxCopies = 128;
+  struct Copy {
+    const uint8_t* from;
+    uint8_t* to;
+  };
+
+  int32_t rank;
+  uint32_t blocks;
+  uint32_t copyCount;
+  Copy copies[kMaxCopies];
+};
+
 // The number of bytes of parameters that every driver can pass to a kernel.
 constexpr size_t kMaxParameterBytes = 4096;
 static_assert(sizeof(Launch) <= kMaxParameterBytes && sizeof(InPlaceLaunch) <= kMaxParameterBytes &&
-              sizeof(ExchangeLaunch) <= kMaxParameterBytes);
+              sizeof(ExchangeLaunch) <= kMaxParameterBytes && sizeof(ProbeLaunch) <= kMaxParameterBytes);
 
 }  // namespace jccl::device

@@ -7,7 +7,8 @@ namespace {
 
 constexpr int kInPlace = 3 * kElementClassCount;
 constexpr int kExchange = kInPlace + kElementClassCount;
-constexpr int kOwn = kExchange + 1;
+constexpr int kProbe = kExchange + 1;
+constexpr int kOwn = kProbe + 1;
 
 // Initialised before any object of namespace scope that adds kernels.
 constinit const AddedKernels* lastAdded = nullptr;
@@ -29,6 +30,7 @@ std::vector<KernelEntry> makeEntries() {
     entries[kInPlace + i] = entryOf("in_place", element);
   }
   entries[kExchange] = {"jccl_exchange", "exchange", "exchange", Protocol::Simple, ElementClass::Int8};
+  entries[kProbe] = {"jccl_probe", "probe", "probe", Protocol::Simple, ElementClass::Int8};
   if (lastAdded != nullptr) lastAdded->append(entries);
   return entries;
 }
@@ -51,6 +53,8 @@ const KernelEntry& inPlaceKernel(Collective collective, DataType type) {
 }
 
 const KernelEntry& exchangeKernel() { return entries()[kExchange]; }
+
+const KernelEntry& probeKernel() { return entries()[kProbe]; }
 
 int kernelCount() { return static_cast<int>(entries().size()); }
 

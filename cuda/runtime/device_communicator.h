@@ -31,6 +31,7 @@
 #include "cuda/runtime/device_plan.h"
 #include "cuda/runtime/device_segment.h"
 #include "cuda/runtime/keep_alive_group.h"
+#include "cuda/runtime/peer_probe.h"
 #include "cuda/runtime/peer_reach.h"
 #include "cuda/runtime/registered_buffers.h"
 #include "cuda/runtime/registered_memory.h"
@@ -116,11 +117,20 @@ class DeviceCommunicator {
                ? nullptr
                : segment.base + segment.forwardedOffset;
   }
+  // Takes step `step` of probing the memory of the given peers, which all ranks take together, from 0 to kProbeSteps - 1,
+  // after all have connected. All ranks end a step before any begins the next one. The last step sets `failures`, by
+  // rank, as PeerProbe::check does.
+  static constexpr int kProbeSteps = 5;
+  Status probe(int step, const std::vector<int>& peers, int64_t timeoutNanos, std::vector<uint8_t>& failures);
   // With `inPlace`, all ranks of the communicator are threads of this process that reach each other's memory.
   // `activity` counts operations if a network moves staged connections; it is null otherwise.
   Status prepare(bool inPlace, StagingActivity* activity);
   // Sends known data over every connection with one protocol, and waits for it. All ranks call this together.
   Status selfTest(Protocol protocol, int64_t timeoutNanos);
+  // Sends known data by operations in place, which read and write buffers of all peers. All ranks call this together.
+  Status testInPlace(int64_t timeoutNanos);
+  // Uses no operations in place from now on.
+  void renounceInPlace() { inPlace_ = false; }
 
   // Returns this communicator's object of a class of AddedAlgorithm, and makes it first if there is none. Not called
   // while operations run.
@@ -248,11 +258,19 @@ class DeviceCommunicator {
   Status describePeer(int peer, std::span<const uint8_t> info, int descriptor, DevicePlan::PeerSegment& segment);
   Status openPeer(int peer, const Introduction& theirs, int descriptor, DevicePlan::PeerSegment& segment);
 
+  Status beginProbe(const std::vector<int>& peers);
   Status allocateForTests();
+  Status awaitStream(int64_t timeoutNanos);
   Status whileTesting(const std::function<Status()>& body);
+  // An operation on `count` elements of known data.
+  struct Test {
+    OperationCode code;
+    Choice choice;
+    size_t count;
+  };
+  Status testAll(const std::vector<Test>& tests, int64_t timeoutNanos);
   Status testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos);
   Status testReduction(OperationCode code, Choice choice, int64_t timeoutNanos);
-  Status awaitStream(int64_t timeoutNanos);
 
   bool inPlaceFits(Collective collective) const;
   // Returns the added algorithm that executes operations of this algorithm; null: none.
@@ -315,6 +333,8 @@ class DeviceCommunicator {
   bool testing_ = false;  // the self-test runs; the application has no operations in flight
   // Allocated before any rank tests: during the tests kernels spin, and allocating could wait for them.
   HeapMemory testDevice_, testHost_;
+  std::unique_ptr<PeerProbe> probe_;    // only between the first and the last step
+  std::vector<uint8_t> probeFailures_;  // by rank
 
   // These pointers refer to memory of `control_`.
   ChannelControls controls_{};

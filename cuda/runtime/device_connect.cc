@@ -263,6 +263,7 @@ Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, cons
   DevicePlan::PeerSegment& segment = peers_[peer];
   segment.transport = transport;
   segment.staged.assign(config_.channels, {});
+  plan_.setThroughHost(peer);
   staged_.mapping = std::move(memory);
   for (size_t i = 0; i < ends.size(); ++i) {
     if (Status status = staged_.add(ends[i], shape_.blockBytes()); !status) return noted(status);

@@ -25,7 +25,8 @@ DevicePlan::DevicePlan(int rank, int size, int channels, int openChannels, const
       positions_(channels, 0),
       trees_(channels),
       links_(channels),
-      staged_(size, false) {}
+      staged_(size, false),
+      throughHost_(size, false) {}
 
 Status DevicePlan::setRing(int channel, const std::vector<int>& order) {
   if (Status status = checkRing(channel, order, size_, channels_); !status) return status;

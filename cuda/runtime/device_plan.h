@@ -43,7 +43,7 @@ class DevicePlan {
   bool hasTrees() const { return hasTrees_; }
   int openChannels() const { return openChannels_; }
   // Returns the number of channels, counted from 0, that have a connection with the peer for sends and receives.
-  int exchangeChannels(int peer) const { return staged_[peer] ? openChannels_ : channels_; }
+  int exchangeChannels(int peer) const { return throughHost_[peer] ? openChannels_ : channels_; }
   // Returns true if other operations than sends and receives use the channel's connections with the peer.
   bool uses(int peer, int channel) const;
   size_t blockBytes(int peer, int channel) const {
@@ -79,6 +79,8 @@ class DevicePlan {
   // Marks a peer that does not reach this rank's memory and whose memory this rank does not reach. The segment contains
   // no block for this peer.
   void setStaged(int peer);
+  // Marks a peer that is connected through host memory, which may become known only after the segments are made.
+  void setThroughHost(int peer) { throughHost_[peer] = true; }
 
   // Writes the tables that the kernels read into `staging`, host memory of tableBytes(). The caller copies them to
   // `memory`, which is device memory of the same size.
@@ -108,7 +110,7 @@ class DevicePlan {
   bool hasTrees_ = false;
   std::vector<std::vector<int>> links_;  // peers of added algorithms, by channel
   std::vector<StagedEnds> extraEnds_;    // by channel
-  std::vector<bool> staged_;
+  std::vector<bool> staged_, throughHost_;
   std::vector<uint64_t> offsets_;
   int forwarded_ = 0;
   size_t forwardedOffset_ = 0;

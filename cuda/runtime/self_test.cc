@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "cuda/runtime/device_communicator.h"
 #include "cuda/runtime/test_values.h"
+#include "engine/plan_arguments.h"
 
 namespace jccl::device {
 namespace {
@@ -50,7 +52,7 @@ Status DeviceCommunicator::awaitStream(int64_t timeoutNanos) {
 }
 
 Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos) {
-  const bool exchange = code.collective == Collective::AllToAll;
+  const bool exchange = code.collective == Collective::AllToAll, gathers = code.collective == Collective::AllGather;
   const size_t n = static_cast<size_t>(config_.size), bytes = count * sizeof(uint32_t);
   auto* values = testHost_.as<uint32_t>();
   for (size_t i = 0; i < count; ++i) values[i] = valueOf(config_.rank, i);
@@ -60,7 +62,7 @@ Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t co
   if (status) status = fillAsync(output, 0, bytes, stream_);
   if (!status) return status;
   const Issued issued = run(code, choice, testDevice_.base(), output,
-                            static_cast<int64_t>(exchange ? count / n : count), 0, timeoutNanos, stream_);
+                            static_cast<int64_t>(exchange || gathers ? count / n : count), 0, timeoutNanos, stream_);
   if (issued.code != Code::Ok) return {issued.code, lastError()};
   status = copyAsync(values, output, bytes, stream_);
   if (!status) return status;
@@ -69,7 +71,9 @@ Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t co
   const size_t part = count / n;
   for (size_t i = 0; status && i < count; ++i) {
     uint32_t expected = 0;
-    if (exchange) {
+    if (gathers) {
+      expected = valueOf(static_cast<int>(i / part), i % part);
+    } else if (exchange) {
       expected = valueOf(static_cast<int>(i / part), config_.rank * part + i % part);
     } else {
       for (int rank = 0; rank < config_.size; ++rank) expected += valueOf(rank, i);
@@ -82,6 +86,66 @@ Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t co
     }
   }
   return status;
+}
+
+Status DeviceCommunicator::beginProbe(const std::vector<int>& peers) {
+  std::vector<PeerProbe::Peer> probed;
+  for (const int peer : peers) {
+    if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return status;
+    const DevicePlan::PeerSegment& segment = peers_[peer];
+    const uint64_t ours = plan_.blockOffsets()[static_cast<size_t>(peer) * config_.channels];
+    const uint64_t theirs = segment.base == nullptr
+                                ? DevicePlan::kNone
+                                : segment.blockOffsets[static_cast<size_t>(config_.rank) * config_.channels];
+    if (ours == DevicePlan::kNone || theirs == DevicePlan::kNone) {
+      return Status::invalid("peer=" + std::to_string(peer) + ": cannot be probed, expected one that is connected");
+    }
+    // The slots of the pair's first channel. Their headers contain flags, so the last step zeroes them.
+    const size_t slots = shape_.simpleOffset();
+    probed.push_back({peer, segment_->base() + ours + slots, segment.base + theirs + slots});
+  }
+  probeFailures_.assign(config_.size, 0);
+  probe_ = std::make_unique<PeerProbe>(config_.rank, config_.token[0] ^ config_.token[1], std::move(probed), stream_);
+  return probe_->allocate();
+}
+
+Status DeviceCommunicator::probe(int step, const std::vector<int>& peers, int64_t timeoutNanos,
+                                 std::vector<uint8_t>& failures) {
+  const DeviceGuard guard(config_.device);
+  Status status = guard.status();
+  if (status && (step == 0) != (probe_ == nullptr)) {
+    status = Status::invalid("step=" + std::to_string(step) + ", expected the steps in their order");
+  }
+  if (status && step == 0) status = beginProbe(peers);
+  if (!status) return noted(status);
+  const uint32_t round = step < 2 ? 0 : 1;
+  if (step % 2 == 1) {
+    status = probe_->exchange(config_.channels, config_.threads);
+    if (status) status = awaitStream(timeoutNanos);
+    if (!status) probe_->leak();
+    return noted(status);
+  }
+  if (step == 2) status = probe_->check(0, probeFailures_);
+  if (status && step < kProbeSteps - 1) status = probe_->fill(round);
+  if (status && step == kProbeSteps - 1) {
+    status = probe_->check(1, probeFailures_);
+    if (status) status = probe_->clear();
+    probe_.reset();
+    failures = std::exchange(probeFailures_, {});
+  }
+  return noted(status);
+}
+
+// Runs all tests and returns the first failure. A rank that has found other data than was sent still takes part in the
+// remaining tests: otherwise the other ranks would wait for it until their time-out.
+Status DeviceCommunicator::testAll(const std::vector<Test>& tests, int64_t timeoutNanos) {
+  Status first;
+  for (const Test& test : tests) {
+    const Status status = testOnce(test.code, test.choice, test.count, timeoutNanos);
+    if (first) first = status;
+    if (!status && status.code() != Code::Transport) break;
+  }
+  return first;
 }
 
 // Runs a body of tests. If the device does not answer, a kernel may use the memory of the tests until the process ends.
@@ -144,24 +208,34 @@ Status DeviceCommunicator::testAdded(Algorithm algorithm, std::span<const Operat
   });
 }
 
+Status DeviceCommunicator::testInPlace(int64_t timeoutNanos) {
+  const size_t n = static_cast<size_t>(config_.size);
+  Choice choice;
+  choice.algorithm = Algorithm::Direct;
+  choice.channels = static_cast<uint8_t>(config_.channels);
+  choice.flags = Choice::kTryZeroCopy;
+  // The all-reduce is small and overwrites nothing, so each rank reads the buffers of all ranks; in the all-gather it
+  // writes to all.
+  const OperationCode gather{Collective::AllGather, DataType::Uint32, ReduceOp::Sum};
+  return whileTesting([&] {
+    return testAll({{kSum, choice, kElements}, {gather, choice, kElements / n * n}}, timeoutNanos);
+  });
+}
+
 Status DeviceCommunicator::selfTest(Protocol protocol, int64_t timeoutNanos) {
   const size_t n = static_cast<size_t>(config_.size);
   const size_t count = kElements / n * n;
   Choice choice;
   choice.protocol = protocol;
   choice.channels = static_cast<uint8_t>(config_.channels);
-  return whileTesting([&] {
-    Status status;
-    for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree}) {
-      choice.algorithm = algorithm;
-      if (status) status = testOnce(kSum, choice, count, timeoutNanos);
-    }
-    if (status && protocol == Protocol::Simple) {
-      const OperationCode exchange{Collective::AllToAll, DataType::Uint32, ReduceOp::Sum};
-      status = testOnce(exchange, choice, count, timeoutNanos);
-    }
-    return status;
-  });
+  std::vector<Test> tests;
+  for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree}) {
+    choice.algorithm = algorithm;
+    tests.push_back({kSum, choice, count});
+  }
+  const OperationCode exchange{Collective::AllToAll, DataType::Uint32, ReduceOp::Sum};
+  if (protocol == Protocol::Simple) tests.push_back({exchange, choice, count});
+  return whileTesting([&] { return testAll(tests, timeoutNanos); });
 }
 
 }  // namespace jccl::device

@@ -4,6 +4,7 @@
 
 #include "cuda/kernels/exchange_kernel.h"
 #include "cuda/kernels/in_place_kernel.h"
+#include "cuda/kernels/probe_kernel.h"
 #include "cuda/test/emulated_collective.h"
 
 namespace jccl::test {
@@ -25,6 +26,9 @@ const EmulatedFamily kInPlace("in_place", [](const KernelEntry& entry, const voi
 });
 const EmulatedFamily kExchange("exchange", [](const KernelEntry& entry, const void* descriptor) {
   return bodyOf<device::ExchangeLaunch>(entry, descriptor, exchangeKernel);
+});
+const EmulatedFamily kProbe("probe", [](const KernelEntry& entry, const void* descriptor) {
+  return bodyOf<device::ProbeLaunch>(entry, descriptor, probeKernel);
 });
 
 }  // namespace
@@ -55,6 +59,8 @@ void inPlaceKernel(const device::InPlaceLaunch& launch) {
     Kernel::run(launch, shared);
   });
 }
+
+void probeKernel(const device::ProbeLaunch& launch) { device::ProbeKernel::run(launch); }
 
 void exchangeKernel(const device::ExchangeLaunch& launch) {
   JCCL_SHARED(device::ExchangeKernel<>::Shared, shared);

@@ -14,6 +14,7 @@ namespace jccl::test {
 void collectiveKernel(const device::Launch& launch);
 void inPlaceKernel(const device::InPlaceLaunch& launch);
 void exchangeKernel(const device::ExchangeLaunch& launch);
+void probeKernel(const device::ProbeLaunch& launch);
 
 // A family of kernels that the emulated driver launches. Each family has an object of namespace scope.
 class EmulatedFamily {
@@ -33,7 +34,7 @@ std::function<void()> bodyOf(const device::KernelEntry& entry, const void* descr
                              void (*kernel)(const Descriptor&)) {
   Descriptor launch;
   std::memcpy(&launch, descriptor, sizeof launch);
-  if constexpr (!std::is_same_v<Descriptor, device::ExchangeLaunch>) {
+  if constexpr (std::is_base_of_v<device::Work, Descriptor>) {
     if (device::elementClassOf(launch.code.collective, launch.code.type) != entry.element) return nullptr;
     if (launch.choice.protocol != entry.protocol) return nullptr;
   }

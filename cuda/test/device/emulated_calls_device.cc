@@ -1,6 +1,7 @@
 // Calls of the emulated driver for devices, contexts, modules and launches.
-#include <thread>
 #include <chrono>
+#include <cstddef>
+#include <thread>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,11 +43,12 @@ Result load(Function function, const char* call) {
   return result;
 }
 
-// Names a launch for reports. All launch structures except the exchange's begin with the same members.
+// Names a launch for reports. The launch structures of the exchange and the probe begin with the rank, the others with
+// the same members.
 std::string nameOf(const device::KernelEntry& entry, const void* argument) {
-  const bool exchange = std::strcmp(entry.family, "exchange") == 0;
-  const int rank = exchange ? static_cast<const device::ExchangeLaunch*>(argument)->rank
-                            : static_cast<const device::Launch*>(argument)->rank;
+  const bool first = std::strcmp(entry.family, "exchange") == 0 || std::strcmp(entry.family, "probe") == 0;
+  static_assert(offsetof(device::ExchangeLaunch, rank) == 0 && offsetof(device::ProbeLaunch, rank) == 0);
+  const int rank = first ? *static_cast<const int32_t*>(argument) : static_cast<const device::Launch*>(argument)->rank;
   return "rank " + std::to_string(rank) + " " + entry.name;
 }
 

@@ -4,6 +4,7 @@ import io.jccl.DeviceException;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import java.lang.annotation.Native;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -37,6 +38,17 @@ public final class DeviceEngine extends Engine {
     /** The operation ended well. */
     @Native
     public static final int DONE = 1;
+
+    // Probing the memory of peers.
+
+    @Native
+    private static final int PROBE_STEPS = 5;
+    /** Bit in the result of {@link #probe}: this rank's reads of the peer's memory failed. */
+    @Native
+    public static final int PROBE_READS = 1;
+    /** Bit in the result of {@link #probe}: the peer's writes to this rank's memory failed. */
+    @Native
+    public static final int PROBE_WRITES = 2;
 
     /** Bit of an operation's number that is set if {@link #takeNotice} has a text. */
     @Native
@@ -196,6 +208,31 @@ public final class DeviceEngine extends Engine {
         return failure(connect(handle, peer, info, descriptor.orElse(-1)));
     }
 
+    /**
+     * Tests whether this rank's GPU and those of peers read and write each other's memory as it is. All ranks call this
+     * together when all have connected.
+     *
+     * @param peers ranks that this rank has connected to, and that have connected to this rank
+     * @param barrier waits until all ranks have called it
+     * @param left returns the time in nanoseconds that is left
+     * @return for each rank the bits {@link #PROBE_READS} and {@link #PROBE_WRITES}; 0 if its memory passed the test
+     */
+    public byte[] probe(int[] peers, Runnable barrier, LongSupplier left) {
+        byte[] failures = new byte[0];
+        for (int step = 0; step < PROBE_STEPS; step++) {
+            if (step > 0) {
+                barrier.run();
+            }
+            failures = probe(handle, step, peers, left.getAsLong());
+            if (failures == null) {
+                throw new DeviceException("the memory of the GPUs of ranks " + Arrays.toString(peers)
+                        + " cannot be tested: " + lastError()
+                        + "; if GPUs of this host cannot use each other's memory, set JCCL_P2P_DISABLE=1");
+            }
+        }
+        return failures;
+    }
+
     /** Returns the channels on which kernels use connections with a peer, once rings and trees are set. */
     public int[] stagedChannels(int peer) {
         return stagedChannels(handle, peer);
@@ -261,6 +298,20 @@ public final class DeviceEngine extends Engine {
      */
     public Optional<String> selfTest(Protocol protocol, long timeoutNanos) {
         return failure(selfTest(handle, Numbers.of(protocol), timeoutNanos));
+    }
+
+    /**
+     * Sends known data by operations in place. All ranks call this together.
+     *
+     * @return a {@link Code}: {@link Code#TRANSPORT} if the operations end but bring other data
+     */
+    public int testInPlace(long timeoutNanos) {
+        return testInPlace(handle, timeoutNanos);
+    }
+
+    /** Uses no operations in place from now on. All ranks call this. */
+    public void renounceInPlace() {
+        renounceInPlace(handle);
     }
 
     /**
@@ -535,6 +586,8 @@ public final class DeviceEngine extends Engine {
 
     private static native int connect(long handle, int peer, byte[] info, int descriptor);
 
+    private static native byte @Nullable [] probe(long handle, int step, int[] peers, long timeoutNanos);
+
     private static native int[] stagedChannels(long handle, int peer);
 
     private static native long[] makeDeviceSlots(long handle, int connections);
@@ -552,6 +605,10 @@ public final class DeviceEngine extends Engine {
     private static native int prepare(long handle, boolean inPlace, long activity);
 
     private static native int selfTest(long handle, int protocol, long timeoutNanos);
+
+    private static native int testInPlace(long handle, long timeoutNanos);
+
+    private static native void renounceInPlace(long handle);
 
     private static native byte[] describeBuffer(long handle, long address, long bytes);
 
