@@ -1,13 +1,17 @@
 package io.jccl.topology;
 
+import java.util.Optional;
+
 /** The best paths between all endpoints of ranks, networks and CPUs of a host. Immutable. */
 public final class NodePaths {
 
     private final PathMatrix paths;
+    private final PathMatrix direct; // the paths before the policy and neighbours changed them
     private final PathPolicy policy;
 
     private NodePaths(PathMatrix paths, PathPolicy policy) {
         this.paths = paths;
+        this.direct = new PathMatrix(paths.topology());
         this.policy = policy;
     }
 
@@ -44,8 +48,15 @@ public final class NodePaths {
 
     /** Returns true if two GPU nodes, given by index, use each other's memory. */
     public boolean peerToPeer(int gpu, int other) {
-        NodePath path = path(gpu, other);
-        return path.type().compareTo(PeerPaths.level(topology(), policy)) <= 0 && PeerPaths.mayUse(path, topology());
+        return apart(gpu, other).isEmpty();
+    }
+
+    /**
+     * Returns why two GPU nodes, given by index, do not use each other's memory; empty if they do. Such GPUs exchange
+     * data through host memory.
+     */
+    public Optional<String> apart(int gpu, int other) {
+        return gpu == other ? Optional.empty() : PeerPaths.apart(direct, gpu, other, policy);
     }
 
     /**

@@ -9,6 +9,7 @@ import java.util.Optional;
 /**
  * Rules for what paths may use.
  *
+ * @param peers whether GPU memory is shared at all: false keeps even ranks on one GPU apart
  * @param peerLevel the farthest type at which two GPUs use each other's memory; if empty, it depends on the host
  * @param gdrLevel the farthest type at which a network card uses a GPU's memory; if empty, it depends on the host
  * @param gdrRead whether cards may read GPU memory in order to send from it; if empty, it depends on the host
@@ -19,6 +20,7 @@ import java.util.Optional;
  * @param reach which ranks can use each other's memory at all
  */
 public record PathPolicy(
+        boolean peers,
         Optional<PathType> peerLevel,
         Optional<PathType> gdrLevel,
         Optional<Boolean> gdrRead,
@@ -28,8 +30,8 @@ public record PathPolicy(
         boolean networkNeighboursOverChipLink,
         PeerReach reach) {
 
-    private static final PathPolicy DEFAULTS =
-            new PathPolicy(Optional.empty(), Optional.empty(), Optional.empty(), true, true, true, true, PeerReach.ALL);
+    private static final PathPolicy DEFAULTS = new PathPolicy(
+            true, Optional.empty(), Optional.empty(), Optional.empty(), true, true, true, true, PeerReach.ALL);
 
     /** Returns the policy that applies if no setting is given. */
     public static PathPolicy defaults() {
@@ -38,11 +40,9 @@ public record PathPolicy(
 
     /** Returns the policy of the settings, in which every rank reaches every other. */
     public static PathPolicy of(Settings settings) {
-        Optional<PathType> peers = settings.get(TransportSettings.P2P_DISABLE)
-                ? Optional.of(PathType.LOC)
-                : type(settings.get(TransportSettings.P2P_LEVEL));
         return new PathPolicy(
-                peers,
+                !settings.get(TransportSettings.P2P_DISABLE),
+                type(settings.get(TransportSettings.P2P_LEVEL)),
                 type(settings.get(NetworkSettings.NET_GDR_LEVEL)),
                 settings.get(NetworkSettings.NET_GDR_READ),
                 settings.get(NetworkSettings.NET_GDR_C2C),
@@ -58,12 +58,14 @@ public record PathPolicy(
 
     /** Returns this policy for GPUs that send only through network cards of their own. */
     public PathPolicy withoutNetworkNeighbours() {
-        return new PathPolicy(peerLevel, gdrLevel, gdrRead, gdrOverChipLink, nvLinkNeighbours, false, false, reach);
+        return new PathPolicy(
+                peers, peerLevel, gdrLevel, gdrRead, gdrOverChipLink, nvLinkNeighbours, false, false, reach);
     }
 
     /** Returns this policy with another reach. */
     public PathPolicy withReach(PeerReach other) {
         return new PathPolicy(
+                peers,
                 peerLevel,
                 gdrLevel,
                 gdrRead,

@@ -1,7 +1,9 @@
 package io.jccl.topology;
 
+import io.jccl.config.TransportSettings;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -31,7 +33,8 @@ final class PeerPaths {
             int cpu = paths.nearestCpu(to);
             for (int from : gpus) {
                 boolean barred = !mayUse(paths.get(from, to), topology);
-                if (barred || paths.get(from, to).type().compareTo(level) > 0) {
+                boolean far = paths.get(from, to).type().compareTo(level) > 0 || !policy.peers() && from != to;
+                if (barred || far) {
                     divert(paths, from, cpu, to, barred);
                 }
             }
@@ -58,6 +61,28 @@ final class PeerPaths {
      */
     static boolean mayUse(NodePath path, Topology topology) {
         return path.type() == PathType.NVB || !topology.barred(path.from(), path.to());
+    }
+
+    /**
+     * Returns why two different GPU nodes do not use each other's memory; empty if they do. The direct path between
+     * them decides: kernels reach a peer's memory by it, also if a third GPU offers a wider path.
+     *
+     * @param direct the best paths that lead through no rank
+     */
+    static Optional<String> apart(PathMatrix direct, int gpu, int other, PathPolicy policy) {
+        Topology topology = direct.topology();
+        if (!policy.peers()) {
+            return Optional.of("peer access is disabled");
+        }
+        if (topology.barred(gpu, other) || topology.barred(other, gpu)) {
+            return Optional.of("NVML reports no peer access between the GPUs");
+        }
+        PathType type = direct.get(gpu, other).type().max(direct.get(other, gpu).type());
+        PathType level = level(topology, policy);
+        return type.compareTo(level) <= 0
+                ? Optional.empty()
+                : Optional.of("the path between the GPUs has type " + type + ", and peer access is used up to " + level
+                        + " (" + TransportSettings.P2P_LEVEL.name() + ")");
     }
 
     /** Returns the farthest type at which two GPUs use each other's memory. */

@@ -30,7 +30,8 @@ class PathPolicyTest {
         "multiport-card, JCCL_P2P_LEVEL, 1, GPU/0, GPU/1, PIX, 24",
         "chip-to-chip, JCCL_PXN_C2C, 0, GPU/1, NET/0, SYS, 6",
         "chip-to-chip, JCCL_PXN_C2C, 0, GPU/0, NET/1, PXN, 48",
-        "shared-gpus, JCCL_P2P_DISABLE, 1, GPU/0, GPU/1, LOC, 777.5",
+        "shared-gpus, JCCL_P2P_LEVEL, LOC, GPU/0, GPU/1, LOC, 777.5",
+        "shared-gpus, JCCL_P2P_DISABLE, 1, GPU/0, GPU/1, PHB, 24",
     })
     void settingsChangePaths(
             String host, String setting, String value, String from, String to, PathType type, double bandwidth) {
@@ -86,7 +87,8 @@ class PathPolicyTest {
     @ParameterizedTest
     @CsvSource({
         "nvlink-mesh, GPU/0, GPU/1, true",
-        "nvlink-mesh, GPU/0, GPU/3, true",
+        // The path leads through a third GPU, but kernels reach the memory by the direct path between the sockets.
+        "nvlink-mesh, GPU/0, GPU/3, false",
         "multiport-card, GPU/0, GPU/1, true",
         "pcie-root-ports, GPU/0, GPU/1, false",
         "pcie-network-faster, GPU/0, GPU/1, true",
@@ -189,10 +191,11 @@ class PathPolicyTest {
         "0, 1, '', GPU/1, GPU/0, PHB, false",
         "0, 1, JCCL_P2P_LEVEL=SYS, GPU/0, GPU/1, PHB, false",
         "0, 1, '', GPU/0, GPU/2, NVL, true",
-        // The path leads through a third GPU, whose memory both use.
-        "0, 3, '', GPU/0, GPU/3, NVB, true",
+        // The path leads through a third GPU.
+        "0, 3, '', GPU/0, GPU/3, NVB, false",
         // The link to that third GPU is barred: the path leads through the other neighbour.
-        "0, 1, '', GPU/0, GPU/3, NVB, true",
+        "0, 1, '', GPU/0, GPU/3, NVB, false",
+        "0, 1, JCCL_P2P_LEVEL=SYS, GPU/0, GPU/3, NVB, true",
         "0, 1, '', GPU/2, GPU/3, NVL, true",
     })
     void gpusThatAreBarredFromEachOtherMeetInHostMemory(

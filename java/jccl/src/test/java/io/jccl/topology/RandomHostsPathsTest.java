@@ -61,7 +61,8 @@ class RandomHostsPathsTest {
             for (int from : gpus) {
                 for (int to : gpus) {
                     NodePath path = paths.path(from, to);
-                    boolean direct = paths.peerToPeer(from, to) || path.type() == PathType.NET;
+                    boolean direct =
+                            paths.peerToPeer(from, to) || path.type() == PathType.NVB || path.type() == PathType.NET;
                     if (!direct && path.exists()) {
                         assertThat(chainOfTypes(paths.topology(), path))
                                 .as(seed + " " + path)

@@ -80,6 +80,17 @@ public final class Summary {
                         .collect(Collectors.joining("; ", "ranks that share a GPU: ", "")));
     }
 
+    /** Returns a line for each reason why GPUs do not use each other's memory; none if all do. */
+    static List<String> apart(TopologyReport report) {
+        Map<String, Integer> counts = new LinkedHashMap<>();
+        report.paths().stream().filter(TopologyReport.PathRow::isBetweenGpus).forEach(path -> path.apart()
+                .ifPresent(reason -> counts.merge(reason, 1, Integer::sum)));
+        return counts.entrySet().stream()
+                .map(entry -> Numbers.count(entry.getValue() / 2, "pair") // each pair has a path in either direction
+                        + " of GPUs without peer access, data goes through host memory: " + entry.getKey())
+                .toList();
+    }
+
     private static void add(List<String> parts, int count, String noun, String more) {
         if (count > 0) {
             parts.add(Numbers.count(count, noun) + more);

@@ -69,12 +69,17 @@ final class TextLegend {
     }
 
     private void paths() {
+        List<String> reasons = reports.stream()
+                .flatMap(report -> Summary.apart(report).stream())
+                .toList();
         for (PathType type : PathType.values()) {
-            if (reports.stream()
-                    .flatMap(report -> report.paths().stream())
-                    .anyMatch(path -> path.type() == type
-                            && !path.from().equals(path.to())
-                            && !path.from().startsWith("NET/"))) {
+            boolean isNamed = reasons.stream().anyMatch(reason -> reason.matches(".*\\b" + type + "\\b.*"));
+            if (isNamed
+                    || reports.stream()
+                            .flatMap(report -> report.paths().stream())
+                            .anyMatch(path -> path.type() == type
+                                    && !path.from().equals(path.to())
+                                    && !path.from().startsWith("NET/"))) {
                 rows.put("path " + type, Meanings.of(type));
             }
         }

@@ -156,6 +156,9 @@ public final class TopoJson {
                 json.writeString(via);
             }
             json.writeEndArray();
+            if (path.isBetweenGpus()) {
+                json.writeBooleanField("peer_access", path.apart().isEmpty());
+            }
             json.writeEndObject();
         }
         json.writeEndArray();

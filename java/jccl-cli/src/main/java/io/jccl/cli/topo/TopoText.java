@@ -132,6 +132,7 @@ public final class TopoText {
         report.paths().forEach(path -> paths.computeIfAbsent(path.from(), from -> new HashMap<>())
                 .put(path.to(), path));
         writePathTable(paths, ends, ends);
+        Summary.apart(report).forEach(this::line);
         writePathTable(paths, ends, host.ofType(NodeType.NET));
         writePathTable(paths, ends, host.ofType(NodeType.CPU));
     }

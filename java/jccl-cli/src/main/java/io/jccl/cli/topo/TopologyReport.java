@@ -67,8 +67,17 @@ public record TopologyReport(
      * @param bw bandwidth in GB/s of its narrowest link, or 0 if there is no path
      * @param hops number of links
      * @param via names of the nodes after the first, ending with {@code to}
+     * @param apart why kernels of two different GPUs do not use each other's memory; empty if they do, and for other
+     *     nodes
      */
-    public record PathRow(String from, String to, PathType type, double bw, int hops, List<String> via) {}
+    public record PathRow(
+            String from, String to, PathType type, double bw, int hops, List<String> via, Optional<String> apart) {
+
+        /** Returns true if the path connects the GPUs of two ranks. */
+        public boolean isBetweenGpus() {
+            return !from.equals(to) && from.startsWith("GPU/") && to.startsWith("GPU/");
+        }
+    }
 
     /**
      * Channels that were found.

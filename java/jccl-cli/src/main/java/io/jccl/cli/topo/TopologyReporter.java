@@ -249,21 +249,25 @@ public final class TopologyReporter {
         targets.addAll(topology.indexesOf(NodeType.CPU));
         List<TopologyReport.PathRow> rows = new ArrayList<>();
         for (int from : endpoints) {
-            targets.forEach(to -> rows.add(pathRow(topology, paths.path(from, to))));
+            targets.forEach(to -> rows.add(pathRow(paths, paths.path(from, to))));
         }
         for (int from : nets) {
-            endpoints.forEach(to -> rows.add(pathRow(topology, paths.path(from, to))));
+            endpoints.forEach(to -> rows.add(pathRow(paths, paths.path(from, to))));
         }
         return rows;
     }
 
-    private static TopologyReport.PathRow pathRow(Topology topology, NodePath path) {
+    private static TopologyReport.PathRow pathRow(NodePaths paths, NodePath path) {
+        Topology topology = paths.topology();
+        boolean gpus = topology.node(path.from()).type() == NodeType.GPU
+                && topology.node(path.to()).type() == NodeType.GPU;
         return new TopologyReport.PathRow(
                 topology.node(path.from()).name(),
                 topology.node(path.to()).name(),
                 path.type(),
                 path.bandwidthGBps(),
                 path.hops(),
-                path.via().stream().map(node -> topology.node(node).name()).toList());
+                path.via().stream().map(node -> topology.node(node).name()).toList(),
+                gpus ? paths.apart(path.from(), path.to()) : Optional.empty());
     }
 }

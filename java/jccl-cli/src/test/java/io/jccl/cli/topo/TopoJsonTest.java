@@ -48,6 +48,21 @@ class TopoJsonTest {
     }
 
     @Test
+    void pathsBetweenGpusSayWhetherTheGpusUsePeerAccess() throws IOException {
+        JsonNode report = json(List.of(Reports.of(Reports.host(2, 1, 2, Reports.Fabric.PCI), 1)), OptionalInt.empty());
+        for (JsonNode path : report.get("paths")) {
+            String from = path.get("from").asText();
+            String to = path.get("to").asText();
+            if (from.equals(to) || !from.startsWith("GPU/") || !to.startsWith("GPU/")) {
+                assertThat(path.has("peer_access")).as("%s", path).isFalse();
+            } else {
+                boolean oneSocket = (from + to).matches("GPU/[01]GPU/[01]|GPU/[23]GPU/[23]");
+                assertThat(path.get("peer_access").asBoolean()).as("%s", path).isEqualTo(oneSocket);
+            }
+        }
+    }
+
+    @Test
     void ranksThatShareAGpuAreReported() throws IOException {
         JsonNode shared = json(List.of(Reports.of(Reports.SHARED, 2)), OptionalInt.empty());
         assertThat(shared.get("shared_gpus")).hasToString("[{\"busid\":\"0000:11:00.0\",\"ranks\":[0,1,2]}]");

@@ -43,6 +43,17 @@ class TopoTextTest {
     }
 
     @Test
+    void pairsOfGpusWithoutPeerAccessAreCounted() {
+        String text = TopoText.write(List.of(Reports.of(Reports.host(2, 1, 2, Reports.Fabric.PCI), 1)));
+        assertThat(text)
+                .contains(
+                        "\n4 pairs of GPUs without peer access, data goes through host memory: the path between the GPUs"
+                                + " has type SYS, and peer access is used up to PXB (JCCL_P2P_LEVEL)\n");
+        String linked = TopoText.write(List.of(Reports.of(Reports.host(2, 1, 2, Reports.Fabric.SWITCH), 1)));
+        assertThat(linked).doesNotContain("without peer access");
+    }
+
+    @Test
     void ranksThatShareAGpuAreReported() {
         String text = TopoText.write(List.of(Reports.of(Reports.SHARED, 1)));
         assertThat(text)
@@ -108,7 +119,7 @@ class TopoTextTest {
             assertThat(legend.contains("\nlink " + type + " ")).as("%s", type).isEqualTo(used);
         }
         for (PathType type : PathType.values()) {
-            boolean used = Pattern.compile(" " + type + "( |\n)").matcher(paths).find();
+            boolean used = Pattern.compile(" " + type + "[ ,\n]").matcher(paths).find();
             assertThat(legend.contains("\npath " + type + " ")).as("%s", type).isEqualTo(used);
         }
         assertThat(legend)
