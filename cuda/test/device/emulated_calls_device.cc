@@ -1,11 +1,11 @@
 // Calls of the emulated driver for devices, contexts, modules and launches.
 #include <chrono>
 #include <cstddef>
-#include <thread>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <thread>
 
 #include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/device/gpu_memory.h"

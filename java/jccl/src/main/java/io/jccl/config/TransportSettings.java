@@ -31,7 +31,7 @@ public final class TransportSettings {
             flag(),
             false,
             "1: ranks of one process do not use each other's memory directly, and GPUs do not use each other's memory"
-                    + " over NVLink or PCI.");
+                    + " over NVLink or PCI, even if ranks share a GPU.");
 
     public static final Setting<Optional<String>> P2P_LEVEL = GROUP.add(
             "JCCL_P2P_LEVEL",
@@ -40,7 +40,7 @@ public final class TransportSettings {
             Optional.empty(),
             "The farthest type of path (docs/paths.md) over which two GPUs use each other's memory; GPUs farther apart"
                     + " exchange data through host memory. Unset: PXB, or SYS on a host with AMD processors and two"
-                    + " GPUs.");
+                    + " GPUs. Has no effect if the topology does not contain the GPUs of all ranks.");
 
     public static final Setting<Integer> CUMEM_ENABLE = GROUP.add(
             "JCCL_CUMEM_ENABLE",

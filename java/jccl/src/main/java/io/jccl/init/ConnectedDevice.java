@@ -14,6 +14,7 @@ import java.util.function.IntPredicate;
  * @param staging the host's engine for connections between GPUs that do not reach each other's memory; empty if the
  *     communicator has none
  * @param choices how operations on device memory are executed
+ * @param isInPlace true if ranks work on all buffers in place, because they are threads of one process
  * @param onRegistered how operations on registered buffers are executed; empty if registration makes no difference
  */
 public record ConnectedDevice(
@@ -21,6 +22,7 @@ public record ConnectedDevice(
         DeviceEngine engine,
         Optional<NativeEngine> staging,
         Choices choices,
+        boolean isInPlace,
         Optional<Choices> onRegistered) {
 
     /**
@@ -42,11 +44,6 @@ public record ConnectedDevice(
         public boolean areConditional() {
             return all != unconditional;
         }
-    }
-
-    /** Returns true if ranks work on all buffers in place, because they are threads of one process. */
-    public boolean isInPlace() {
-        return staging.isEmpty() && onRegistered.isEmpty();
     }
 
     /** Ends every wait with {@code code}; returns at once. */

@@ -6,12 +6,14 @@ import io.jccl.PeerTransport;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.config.AlgorithmSettings;
+import io.jccl.config.LoggedOnce;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.NetworkSettings;
 import io.jccl.config.RecorderSettings;
 import io.jccl.config.Settings;
 import io.jccl.init.ConnectedDevice.Choices;
 import io.jccl.init.EngineConnector.Connections;
+import io.jccl.nativelib.Code;
 import io.jccl.nativelib.DeviceConfig;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeEngine;
@@ -56,6 +58,7 @@ final class DeviceConnector {
     private final Plan plan;
     private final PlanningOptions options;
     private final DirectSlots.Devices direct;
+    private final Map<Integer, String> apart;
     private final Connections connections;
     private final EngineConnector engines;
     private final Extension extension;
@@ -64,10 +67,11 @@ final class DeviceConnector {
     private final int rank;
     private Optional<NativeEngine> staging = Optional.empty();
     private List<DirectSlots.Use> slots = List.of();
+    private boolean inPlace; // true if all ranks read and write each other's buffers; the same on all ranks
     private boolean stagedInsideAHost; // true if any two ranks of one host are staged; the same on all ranks
 
     /**
-     * @param direct the network devices that use the memory of this rank's GPU
+     * @param surveys the paths between the GPUs of this host and to its network devices
      * @param connections the connections between this rank's host memory and each peer's
      * @param engines connects engines of the host
      * @param extension adds algorithms of parts
@@ -77,7 +81,7 @@ final class DeviceConnector {
             InitContext context,
             Peers peers,
             Decisions decisions,
-            DirectSlots.Devices direct,
+            Surveys surveys,
             Connections connections,
             EngineConnector engines,
             Extension extension,
@@ -88,7 +92,8 @@ final class DeviceConnector {
         this.planned = decisions.plan();
         this.plan = planned.onDevices();
         this.options = decisions.options();
-        this.direct = direct;
+        this.direct = surveys.direct();
+        this.apart = surveys.apart();
         this.connections = connections;
         this.engines = engines;
         this.extension = extension;
@@ -109,29 +114,34 @@ final class DeviceConnector {
         }
         int channels = channels();
         int ordinal = peers.get(rank).device().orElseThrow().ordinal();
-        DeviceHandleExchange handles = new DeviceHandleExchange(context, peers);
+        DeviceHandleExchange handles = new DeviceHandleExchange(context, peers, apart);
         DeviceEngine engine = DeviceEngine.create(config(ordinal, channels, handles.needsDescriptors()));
         boolean connected = false;
         try {
-            peersElsewhere().forEach(engine::setStaged);
+            IntStream.range(0, context.size())
+                    .filter(peer -> handles.keptApart(peer).isPresent())
+                    .forEach(engine::setStaged);
             EngineConnector.setRingsAndTrees(engine, plan, channels, rank);
             ConnectingDevice device = new ConnectingDevice(engine, planned, channels, processes());
             extension.setUpDevice(device);
             placeSlots(engine, channels);
             connect(engine, handles.connect(engine), channels);
             List<AddedGpuAlgorithm> added = new ArrayList<>(extension.connectDevice(device, staging));
-            engine.prepare(inPlace(), staging);
+            boolean oneProcess =
+                    staging.isEmpty() && processes().stream().distinct().count() == 1;
+            engine.prepare(oneProcess, staging);
             context.barrier();
             Set<Protocol> protocols = testProtocols(engine);
+            inPlace = oneProcess && testInPlace(engine);
             added.addAll(extension.completeDevice(device, staging));
             DeviceFacts facts = facts(channels, protocols, added);
             // made before `onRegistered`, so that errors list the smaller set of algorithms
             Choices choices = choices(facts);
-            boolean registers = staging.isEmpty() && !inPlace();
+            boolean registers = staging.isEmpty() && !oneProcess;
             Optional<Choices> onRegistered =
                     registers ? Optional.of(choices(facts.withInPlace(true))) : Optional.empty();
             connected = true;
-            return Optional.of(new ConnectedDevice(ordinal, engine, staging, choices, onRegistered));
+            return Optional.of(new ConnectedDevice(ordinal, engine, staging, choices, inPlace, onRegistered));
         } finally {
             if (!connected) {
                 engine.destroy();
@@ -164,10 +174,6 @@ final class DeviceConnector {
         return peers.areTuned() ? tuner.tune(memory, table) : table;
     }
 
-    private IntStream peersElsewhere() {
-        return IntStream.range(0, context.size()).filter(peer -> !peers.sameHost(peer, rank));
-    }
-
     /**
      * Connects through host memory to each peer whose GPU and this rank's GPU do not both reach each other's memory.
      */
@@ -175,7 +181,6 @@ final class DeviceConnector {
         if (reach.isWhole()) {
             return;
         }
-        boolean[][] missing = reach.all();
         staging = Optional.of(engines.connectStaging(
                 connections,
                 plan,
@@ -183,12 +188,12 @@ final class DeviceConnector {
                 host -> giveSlots(engine, host),
                 (host, identities) -> forwarding.take(
                         engine, host, forwarder -> identities.get(forwarder).connectInfo(), reach::obstacle)));
-        stagedInsideAHost = IntStream.range(0, missing.length).anyMatch(one -> IntStream.range(0, missing.length)
-                .anyMatch(other -> missing[one][other] && peers.sameHost(one, other)));
+        stagedInsideAHost = IntStream.range(0, context.size()).anyMatch(one -> IntStream.range(0, context.size())
+                .anyMatch(other -> !reach.reaches(one, other) && peers.sameHost(one, other)));
         Map<String, List<Integer>> staged = new LinkedHashMap<>();
         for (PeerTransport one : connections.transports()) {
             int peer = one.peer();
-            if (missing[rank][peer] || missing[peer][rank]) {
+            if (!reach.together(rank, peer)) {
                 boolean gpuDirect = engine.connectStaged(peer, staging.get(), one.kind());
                 String how = one.kind().label() + (gpuDirect ? " (SIMPLE by GPUDirect RDMA)" : "");
                 String reason = reach.obstacles().getOrDefault(peer, "the peer does not reach this rank's memory");
@@ -198,6 +203,33 @@ final class DeviceConnector {
         }
         staged.forEach((how, ranks) -> LOG.info(
                 "rank={}: to the GPUs of ranks {} through memory of the host, by {}", rank, RankList.text(ranks), how));
+        warnOfUnmapped(reach);
+    }
+
+    /**
+     * Warns once for each host if processes cannot map the memory of each other's GPUs. The lowest rank that is
+     * concerned warns.
+     */
+    private void warnOfUnmapped(DeviceHandleExchange.Reach reach) {
+        List<Integer> concerned = IntStream.range(0, context.size())
+                .filter(one ->
+                        peers.sameHost(one, rank) && !reach.notMapped(one).isEmpty())
+                .boxed()
+                .toList();
+        if (concerned.isEmpty() || concerned.get(0) != rank) {
+            return;
+        }
+        List<Integer> unmapped = reach.notMapped(rank);
+        LoggedOnce.warn(
+                DeviceConnector.class,
+                "ranks " + RankList.text(concerned)
+                        + ": processes of one host cannot map the memory of each other's GPUs ("
+                        + "rank=" + rank + " of rank=" + unmapped.get(0) + ": "
+                        + reach.obstacle(unmapped.get(0)).orElseThrow()
+                        + "), so data between these GPUs goes through host memory, at a fraction of the bandwidth of NVLink or"
+                        + " PCI peer access, and neither registered buffers nor NVLS are used; run the ranks in one container,"
+                        + " or give every container all GPUs of the host (--gpus all) and one namespace for network, IPC and"
+                        + " processes (--network=host --ipc=host --pid=host), and choose the rank's GPU by JCCL_DEVICE");
     }
 
     /** Decides which connections over adapters have slots in memory of this rank's GPU or of a forwarder's. */
@@ -248,10 +280,6 @@ final class DeviceConnector {
         return peers.all().stream().map(PeerInfo::process).toList();
     }
 
-    private boolean inPlace() {
-        return staging.isEmpty() && processes().stream().distinct().count() == 1;
-    }
-
     /** Returns the protocols with which data arrives unchanged over every connection of all ranks. */
     private Set<Protocol> testProtocols(DeviceEngine engine) {
         byte[] passed = new byte[Protocol.values().length];
@@ -281,6 +309,28 @@ final class DeviceConnector {
                             + reasons);
         }
         return all;
+    }
+
+    /** Tests operations in place, which all ranks then use or not. Returns true if they bring the right data. */
+    private boolean testInPlace(DeviceEngine engine) {
+        int code = engine.testInPlace(context.left().toNanos());
+        Optional<String> failure = engine.failure(code);
+        List<byte[]> everybody = context.allGather(new byte[] {(byte) code});
+        if (everybody.stream().allMatch(one -> one[0] == Code.OK)) {
+            return true;
+        }
+        // a communicator one of whose operations did not end executes no others
+        if (everybody.stream().anyMatch(one -> one[0] != Code.OK && one[0] != Code.TRANSPORT)) {
+            throw new DeviceException("rank=" + rank
+                    + ": operations in place on the buffers of other GPUs do not end, on"
+                    + " this rank or another; set JCCL_P2P_DISABLE=1, or use host buffers. " + failure.orElse(""));
+        }
+        engine.renounceInPlace();
+        failure.ifPresent(reason -> LOG.warn(
+                "rank={}: the self-test of operations in place failed, so all ranks exchange data through slots: {}",
+                rank,
+                reason));
+        return false;
     }
 
     /**
@@ -315,7 +365,7 @@ final class DeviceConnector {
                 (int) ranksPerDevice,
                 capabilities.getMin(),
                 capabilities.getMax(),
-                inPlace(),
+                inPlace,
                 stagedInsideAHost,
                 protocols,
                 added);

@@ -9,6 +9,7 @@ import io.jccl.parts.InitContext;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -31,50 +32,68 @@ final class DeviceHandleExchange {
     private static final int MAX_INFO_BYTES = 1 << 16;
 
     /** The result of connecting to a peer. */
-    private enum Outcome {
+    enum Outcome {
         REACHED,
+        /** The plan keeps the GPUs apart, they are on different hosts, or the hardware offers no access. */
         NOT_REACHED,
+        /** The driver or the system does not let this process map the memory of another process of the host. */
+        NOT_MAPPED,
         /** A descriptor was refused; legacy handles may still work. */
-        REFUSED
+        REFUSED,
+        /** The GPUs do not read or write each other's memory as it is. */
+        FALSIFIED
     }
 
     private final InitContext context;
     private final Settings settings;
     private final Peers peers;
+    private final Map<Integer, String> apart;
     private final int rank;
 
-    DeviceHandleExchange(InitContext context, Peers peers) {
+    /** @param apart why the plan keeps the GPUs of ranks of this host and this rank's GPU apart, by rank */
+    DeviceHandleExchange(InitContext context, Peers peers, Map<Integer, String> apart) {
         this.context = context;
         this.settings = context.settings();
         this.peers = peers;
+        this.apart = apart;
         this.rank = context.rank();
     }
 
     /**
-     * Tells which ranks do not reach the GPU memory of which peers.
+     * Tells which ranks reach the GPU memory of which peers.
      *
      * @param rank this rank
      * @param obstacles why this rank does not reach a peer, by peer
-     * @param all {@code all[rank][peer]} is true if the rank does not reach the peer; the same on all ranks
+     * @param all the outcome of each rank's connection to each peer, by rank and peer; the same on all ranks
      */
-    record Reach(int rank, Map<Integer, String> obstacles, boolean[][] all) {
+    record Reach(int rank, Map<Integer, String> obstacles, List<List<Outcome>> all) {
 
         /** Returns the reason why this rank does not reach a peer; empty if it does. */
         Optional<String> obstacle(int peer) {
-            return all[rank][peer]
-                    ? Optional.of(obstacles.getOrDefault(peer, "this rank does not reach its memory"))
-                    : Optional.empty();
+            return reaches(rank, peer)
+                    ? Optional.empty()
+                    : Optional.of(obstacles.getOrDefault(peer, "this rank does not reach its memory"));
+        }
+
+        boolean reaches(int one, int peer) {
+            return all.get(one).get(peer) == Outcome.REACHED;
+        }
+
+        /** Returns true if two ranks reach each other's memory. */
+        boolean together(int one, int other) {
+            return reaches(one, other) && reaches(other, one);
         }
 
         boolean isWhole() {
-            for (boolean[] row : all) {
-                for (boolean missing : row) {
-                    if (missing) {
-                        return false;
-                    }
-                }
-            }
-            return true;
+            return all.stream().allMatch(row -> row.stream().allMatch(outcome -> outcome == Outcome.REACHED));
+        }
+
+        /** Returns the peers whose memory a rank cannot map, although the GPUs could use it. */
+        List<Integer> notMapped(int one) {
+            return IntStream.range(0, all.size())
+                    .filter(peer -> all.get(one).get(peer) == Outcome.NOT_MAPPED)
+                    .boxed()
+                    .toList();
         }
     }
 
@@ -84,9 +103,22 @@ final class DeviceHandleExchange {
     }
 
     private boolean hasOtherProcessesOnHost() {
-        return !settings.get(TransportSettings.P2P_DISABLE)
-                && IntStream.range(0, context.size())
-                        .anyMatch(peer -> peers.sameHost(peer, rank) && !sameProcess(peer));
+        return IntStream.range(0, context.size())
+                .anyMatch(peer -> !sameProcess(peer) && keptApart(peer).isEmpty());
+    }
+
+    /** Returns why this rank's GPU and a peer's do not use each other's memory by the plan; empty if they may. */
+    Optional<String> keptApart(int peer) {
+        if (peer == rank) {
+            return Optional.empty();
+        }
+        if (!peers.sameHost(peer, rank)) {
+            return Optional.of("another host");
+        }
+        if (settings.get(TransportSettings.P2P_DISABLE)) {
+            return Optional.of(settings.origin(TransportSettings.P2P_DISABLE).name() + " is set");
+        }
+        return Optional.ofNullable(apart.get(peer));
     }
 
     private boolean sameProcess(int peer) {
@@ -104,23 +136,84 @@ final class DeviceHandleExchange {
         if (hasOtherProcessesOnHost()) {
             LOG.info("rank={}: its device memory for other processes: {}", rank, engine.handleExchange());
         }
-        return attempt.reach(rank);
+        return probed(engine, new Reach(rank, attempt.obstacles, attempt.all));
+    }
+
+    /**
+     * Tests the memory of all pairs of ranks that reach each other. Returns what is left: a pair that reads or writes
+     * other data than there is counts as unreached on both ranks.
+     */
+    private Reach probed(DeviceEngine engine, Reach reach) {
+        int size = context.size();
+        boolean any = IntStream.range(0, size)
+                .anyMatch(one -> IntStream.range(one + 1, size).anyMatch(other -> reach.together(one, other)));
+        if (!any) {
+            return reach;
+        }
+        int[] partners = IntStream.range(0, size)
+                .filter(peer -> peer != rank && reach.together(rank, peer))
+                .toArray();
+        byte[] failures =
+                engine.probe(partners, context::barrier, () -> context.left().toNanos());
+        List<byte[]> found = context.allGather(failures);
+        List<List<Outcome>> all = new ArrayList<>();
+        for (int one = 0; one < size; one++) {
+            List<Outcome> row = new ArrayList<>(reach.all.get(one));
+            for (int other = 0; other < size; other++) {
+                if (found.get(one)[other] != 0 || found.get(other)[one] != 0) {
+                    row.set(other, Outcome.FALSIFIED);
+                }
+            }
+            all.add(row);
+        }
+        Map<Integer, String> obstacles = new TreeMap<>(reach.obstacles);
+        for (int peer : partners) {
+            int mine = failures[peer];
+            int theirs = found.get(peer)[rank];
+            if ((mine | theirs) != 0) {
+                obstacles.put(peer, "the test of the GPUs' memory failed");
+                if (rank < peer) {
+                    warnOfFalsified(peer, mine, theirs);
+                }
+            }
+        }
+        return new Reach(rank, obstacles, all);
+    }
+
+    private void warnOfFalsified(int peer, int mine, int theirs) {
+        List<String> failed = new ArrayList<>();
+        if ((mine & DeviceEngine.PROBE_READS) != 0) {
+            failed.add("reads by rank=" + rank);
+        }
+        if ((theirs & DeviceEngine.PROBE_READS) != 0) {
+            failed.add("reads by rank=" + peer);
+        }
+        if ((theirs & DeviceEngine.PROBE_WRITES) != 0) {
+            failed.add("writes by rank=" + rank);
+        }
+        if ((mine & DeviceEngine.PROBE_WRITES) != 0) {
+            failed.add("writes by rank=" + peer);
+        }
+        LOG.warn(
+                "GPUs {} and {}: the driver grants peer access, but {} bring other data than was sent, so these GPUs"
+                        + " exchange data through host memory; the likely cause is an IOMMU or PCI access control"
+                        + " services (ACS), as in many virtual machines: compare nvidia-smi topo -p2p rw, disable ACS"
+                        + " on the PCI bridges and the IOMMU, or set {}=1 to use no peer access",
+                describe(rank),
+                describe(peer),
+                String.join(", ", failed),
+                TransportSettings.P2P_DISABLE.name());
+    }
+
+    private String describe(int one) {
+        PeerDevice device = peers.get(one).device().orElseThrow();
+        return "device=" + device.ordinal() + " busId=" + device.busId() + " of rank=" + one;
     }
 
     private record Attempt(Map<Integer, String> obstacles, Optional<String> ownRefusal, List<List<Outcome>> all) {
 
         boolean anyRefused() {
             return all.stream().anyMatch(row -> row.contains(Outcome.REFUSED));
-        }
-
-        Reach reach(int rank) {
-            boolean[][] missing = new boolean[all.size()][all.size()];
-            for (int from = 0; from < all.size(); from++) {
-                for (int to = 0; to < all.size(); to++) {
-                    missing[from][to] = all.get(from).get(to) != Outcome.REACHED;
-                }
-            }
-            return new Reach(rank, obstacles, missing);
         }
     }
 
@@ -152,10 +245,14 @@ final class DeviceHandleExchange {
         WireWriter mine = new WireWriter();
         for (int peer = 0; peer < infos.size(); peer++) {
             Outcome outcome = Outcome.REACHED;
-            Optional<String> obstacle = peer == rank ? Optional.empty() : obstacle(engine, peer, infos.get(peer));
+            Optional<String> kept = keptApart(peer);
+            Optional<String> obstacle =
+                    peer == rank || kept.isPresent() ? kept : obstacle(engine, peer, infos.get(peer));
             if (obstacle.isPresent()) {
                 obstacles.put(peer, obstacle.get());
-                outcome = engine.refusedDescriptor() ? Outcome.REFUSED : Outcome.NOT_REACHED;
+                outcome = kept.isPresent() || sameProcess(peer)
+                        ? Outcome.NOT_REACHED
+                        : engine.refusedDescriptor() ? Outcome.REFUSED : Outcome.NOT_MAPPED;
                 if (outcome == Outcome.REFUSED && refusal.isEmpty()) {
                     refusal = obstacle;
                 }
@@ -179,12 +276,6 @@ final class DeviceHandleExchange {
 
     /** Connects to a peer's memory. Returns the reason if this rank's GPU cannot reach it. */
     private Optional<String> obstacle(DeviceEngine engine, int peer, byte[] sent) {
-        if (!peers.sameHost(peer, rank)) {
-            return Optional.of("another host");
-        }
-        if (settings.get(TransportSettings.P2P_DISABLE)) {
-            return Optional.of(settings.origin(TransportSettings.P2P_DISABLE).name() + " is set");
-        }
         List<byte[]> parts = read(peer, sent, in -> List.of(in.blob(MAX_INFO_BYTES), in.blob(MAX_INFO_BYTES)));
         byte[] wire = parts.get(0);
         byte[] info = parts.get(1);

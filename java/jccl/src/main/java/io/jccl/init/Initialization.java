@@ -137,7 +137,7 @@ final class Initialization {
                                     context,
                                     peers,
                                     new Decisions(plan, options),
-                                    surveys.direct(),
+                                    surveys,
                                     connections,
                                     engines,
                                     extension,

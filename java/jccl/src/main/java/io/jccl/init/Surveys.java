@@ -7,6 +7,7 @@ import io.jccl.config.Origin;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.config.TopologySettings;
+import io.jccl.config.TransportSettings;
 import io.jccl.internal.Causes;
 import io.jccl.parts.InitContext;
 import io.jccl.planning.MachineSurvey;
@@ -30,6 +31,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -47,13 +49,16 @@ import java.util.function.Supplier;
  * @param paths the paths of this rank's host, as the search used them
  * @param notes lines for the log about ignored or changed channels of the file of graphs
  * @param direct the network devices that use the memory of this rank's GPU
+ * @param apart why the GPUs of ranks of this host and this rank's GPU do not use each other's memory, by rank; empty if
+ *     the plan does not know the GPUs
  */
 record Surveys(
         List<MachineSurvey> hosts,
         List<MachineSurvey> gpus,
         NodePaths paths,
         List<String> notes,
-        DirectSlots.Devices direct) {
+        DirectSlots.Devices direct,
+        Map<Integer, String> apart) {
 
     /** Surveys this rank's host and exchanges the surveys; all ranks call this together. */
     static Surveys exchange(InitContext context, Peers peers, Optional<NetPlugin> plugin, Optional<GraphFile> graphs) {
@@ -83,12 +88,36 @@ record Surveys(
                     TopologySettings.GRAPH_DUMP_FILE,
                     () -> GraphFileWriter.write(channels.rings(), channels.trees(), topology));
         }
+        if (!planned
+                && peers.allHaveDevices()
+                && context.settings().get(TransportSettings.P2P_LEVEL).isPresent()) {
+            Origin level = context.settings().origin(TransportSettings.P2P_LEVEL);
+            LoggedOnce.warn(
+                    Surveys.class,
+                    level.name() + "=" + context.settings().text(TransportSettings.P2P_LEVEL)
+                            + ": has no effect, because the topology does not contain the GPUs of all ranks as whole GPUs"
+                            + "; set " + TransportSettings.P2P_DISABLE.name() + "=1 to keep GPUs apart");
+        }
         return new Surveys(
                 hosts,
                 planned ? gpus : List.of(),
                 host.paths(),
                 onDevices.notes(),
-                planned ? DirectSlots.Devices.of(gpu.orElseThrow().paths(), rank) : DirectSlots.Devices.NONE);
+                planned ? DirectSlots.Devices.of(gpu.orElseThrow().paths(), rank) : DirectSlots.Devices.NONE,
+                planned ? apart(gpu.orElseThrow().paths(), rank) : Map.of());
+    }
+
+    /**
+     * Returns why ranks of this host and this rank do not use each other's GPU memory, by rank. Ranks of other isolation
+     * domains are in no common topology.
+     */
+    private static Map<Integer, String> apart(NodePaths paths, int rank) {
+        Topology topology = paths.topology();
+        Map<Integer, Integer> nodes = new TreeMap<>();
+        topology.endpoints().forEach(node -> nodes.put(Topology.rankOf(topology.node(node)), node));
+        Map<Integer, String> apart = new TreeMap<>();
+        nodes.forEach((peer, node) -> paths.apart(nodes.get(rank), node).ifPresent(reason -> apart.put(peer, reason)));
+        return Collections.unmodifiableMap(apart);
     }
 
     /** Detects or reads the topology of this host, and surveys it. */

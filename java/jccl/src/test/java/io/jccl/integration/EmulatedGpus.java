@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
 import io.jccl.Work;
@@ -69,6 +70,24 @@ final class EmulatedGpus {
         }
     }
 
+    /** All-reduces, and sends messages between all ranks that take all channels; requires that both are correct. */
+    static void exchange(Communicator comm, int device) {
+        sumUp(comm, device);
+        int each = 40_000; // elements: more than two channels carry
+        int all = each * comm.size();
+        try (DeviceMemory memory = new DeviceMemory(device, 2 * 8 * all)) {
+            DataBuffer sent = memory.elements(2L * all, DataType.INT64).slice(0, all);
+            DataBuffer received = memory.elements(2L * all, DataType.INT64).slice(all, all);
+            memory.putLongs(LongStream.range(0, all).map(i -> (long) comm.rank() * all + i));
+            comm.on(memory.stream()).allToAll(sent, received).await();
+            long[] found = memory.longs(2 * all);
+            for (int i = 0; i < all; i++) {
+                long from = i / each;
+                assertThat(found[all + i]).isEqualTo(from * all + (long) comm.rank() * each + i % each);
+            }
+        }
+    }
+
     /** Returns this process's descriptors and mappings of emulated GPU memory that processes share. */
     static List<String> sharedMemory() {
         try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"));
@@ -91,6 +110,30 @@ final class EmulatedGpus {
 
     static CommunicatorConfig.Builder config() {
         return LocalRanks.config().device(0).setting("JCCL_NTHREADS", "64");
+    }
+
+    /**
+     * Writes a topology file and returns its path. The emulator's GPUs from 0000:11:00.0 on are on PCI switches without
+     * NVLink.
+     *
+     * @param socketOfGpu the socket of each GPU
+     */
+    static String topologyOfSockets(Path folder, int... socketOfGpu) throws IOException {
+        String cpu = "<cpu numaid='%d' affinity='%d' arch='x86_64' vendor='GenuineIntel' familyid='6' modelid='143'>";
+        String pci = "<pci busid='0000:%02d:00.0' class='0x0%s00' link_speed='32.0 GT/s PCIe' link_width='16'>";
+        StringBuilder text = new StringBuilder("<system version='1'>");
+        for (int socket = 0; socket < 2; socket++) {
+            text.append(cpu.formatted(socket, socket + 1)).append(pci.formatted(50 + socket, "604"));
+            for (int gpu = 0; gpu < socketOfGpu.length; gpu++) {
+                if (socketOfGpu[gpu] == socket) {
+                    text.append(pci.formatted(11 + gpu, "302"))
+                            .append("<gpu dev='%d' sm='90' gdr='1'/></pci>".formatted(gpu));
+                }
+            }
+            text.append("</pci></cpu>");
+        }
+        return Files.writeString(folder.resolve("sockets.xml"), text.append("</system>"))
+                .toString();
     }
 
     /**

@@ -82,6 +82,7 @@ public final class RankMain {
             case "forwarding" -> forwarding(id, rank, size, rest);
             case "forwarding-work" -> deviceWork(id, rank, size, rank % 2, forwardingConfig(rank, rest));
             case "device-handle-exchange" -> deviceHandleExchange(id, rank, size, rest);
+            case "peer-access" -> peerAccess(id, rank, size, rest);
             case "nvls" -> nvls(id, rank, size, rest);
             case "collnet" -> CollNetScenarios.used(id, rank, size);
             case "collnet-device" -> CollNetScenarios.usedOnDevice(id, rank, size, collNetConfig(rest));
@@ -527,6 +528,32 @@ public final class RankMain {
             }
         }
         print("LEFT " + EmulatedGpus.sharedMemory());
+    }
+
+    /**
+     * Exchanges data between emulated GPUs. If there is one process, all ranks are its threads.
+     *
+     * <p>Arguments: the library that emulates GPUs; the device of each rank, separated by commas.
+     */
+    private static void peerAccess(UniqueId id, int process, int processes, List<String> rest) {
+        System.setProperty("jccl.cuda.path", rest.get(0));
+        int[] devices = Arrays.stream(rest.get(1).split(","))
+                .mapToInt(Integer::parseInt)
+                .toArray();
+        if (processes == 1) {
+            try (LocalRanks ranks = LocalRanks.start(
+                    devices.length,
+                    rank -> EmulatedGpus.config().device(devices[rank]).build())) {
+                ranks.run(comm -> EmulatedGpus.exchange(comm, devices[comm.rank()]));
+            }
+        } else {
+            CommunicatorConfig config =
+                    EmulatedGpus.config().device(devices[process]).build();
+            try (Communicator comm = Communicator.init(id, process, processes, config)) {
+                EmulatedGpus.exchange(comm, devices[process]);
+            }
+        }
+        print("RESULT ok");
     }
 
     /** All-reduces twice through the switch between the GPUs. Arguments: library that emulates GPUs, topology file. */
