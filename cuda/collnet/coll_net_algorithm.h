@@ -41,6 +41,7 @@ class CollNetAlgorithm : public AddedAlgorithm {
   Status prepare() override;
   void locate(int channel, WaitPlace& place) const override;
   void leak() override;
+  bool usesHostMemory() const override { return groups_ != 0; }
   size_t deviceBytes() const override { return links_.bytes(); }
 
  private:

@@ -135,7 +135,7 @@ void NvlsAlgorithm::drop() {
   const DeviceGuard guard(config().device);
   descriptor_.reset();
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
-  retired.retire(config().device, std::move(memory_));
+  retired.retire(config().device, {config().device}, std::move(memory_));
   retired.collect();
 }
 

@@ -38,7 +38,8 @@ class AdapterMemory {
   AdapterMemory() = default;
   ~AdapterMemory() {
     if (segment_ == nullptr) return;
-    RetiredMemory::ofThisProcess().retire(device_, std::move(segment_));
+    DeviceNumbers users = segment_->users();
+    RetiredMemory::ofThisProcess().retire(device_, std::move(users), std::move(segment_));
     RetiredMemory::ofThisProcess().collect();
   }
   AdapterMemory(const AdapterMemory&) = delete;

@@ -35,6 +35,8 @@ class AddedAlgorithm {
   // Replaces the peer and the reason of a wait for the channel's extra end (DevicePlan::setExtraEnds), for the object
   // that has set these ends.
   virtual void locate(int /*channel*/, WaitPlace& /*place*/) const {}
+  // Returns true if kernels use host memory that the object has registered. Returning it waits for all devices.
+  virtual bool usesHostMemory() const { return false; }
   // Returns the bytes of device memory for messages to the user.
   virtual size_t deviceBytes() const { return 0; }
 

@@ -19,18 +19,6 @@ constexpr int kOnDevice = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
 
 std::string factsOf(int device, size_t bytes) { return "device=" + std::to_string(device) + " " + bytesFact(bytes); }
 
-// Returns the devices of this process that can access memory of `device`.
-std::vector<driver::MemoryAccess> usersOf(int device) {
-  std::vector<driver::MemoryAccess> users;
-  int count = 0;
-  (void)countDevices(count);
-  for (int other = 0; other < count; ++other) {
-    bool can = false;
-    if (canReach(other, device, can) && can) users.push_back(userOn(other));
-  }
-  return users;
-}
-
 }  // namespace
 
 driver::AllocationProperties allocationOn(int device, bool shareable) {
@@ -106,13 +94,19 @@ Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory) {
   Status status = statusOf("cuMemCreate", driver().allocationCreate(&allocation, rounded, &properties, 0), facts);
   if (!status) return status;
   void* address = nullptr;
-  status = mapAllocation(allocation, rounded, unit, usersOf(device), facts, address);
+  status = mapAllocation(allocation, rounded, unit, {userOn(device)}, facts, address);
   if (!status) {
     (void)driver().allocationRelease(allocation);
     return status;
   }
   memory = {address, rounded, allocation};
   return Status::ok();
+}
+
+Status letUse(const DescriptorMemory& memory, int device) {
+  const driver::MemoryAccess user = userOn(device);
+  return statusOf("cuMemSetAccess", driver().memoryAccess(addressOf(memory.address), memory.bytes, &user, 1),
+                  factsOf(device, memory.bytes));
 }
 
 Status exportDescriptor(const DescriptorMemory& memory, int& descriptor) {

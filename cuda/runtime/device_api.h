@@ -53,9 +53,10 @@ struct DescriptorMemory {
 };
 // Returns an error with the reason if the current device does not support DescriptorMemory.
 Status hasDescriptorMemory();
-// Allocates at least `bytes` on the current device, not initialised. All devices of this process that reach this device
-// can use the memory.
+// Allocates at least `bytes` on the current device, not initialised. Only this device can use the memory.
 Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory);
+// Lets another device of this process, which can reach the memory's device, use the memory.
+Status letUse(const DescriptorMemory& memory, int device);
 // Creates a new descriptor, which the caller closes, for memory that this process allocated.
 Status exportDescriptor(const DescriptorMemory& memory, int& descriptor);
 // Creates a new descriptor for exportable memory that the application allocated. `memory` is any address in it.

@@ -167,11 +167,18 @@ DeviceCommunicator::~DeviceCommunicator() {
   }
   if (!pages_.empty() && pages_[config_.rank]) pages_[config_.rank].answer();
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
-  retired.retire(config_.device, buffers_.closeAll());
-  retired.retire(config_.device, std::move(added_));
-  retired.retire(config_.device, std::move(segment_));
-  retired.retire(config_.device, std::move(opened_));
-  retired.retire(config_.device, std::move(staged_));
+  const DeviceNumbers own = {config_.device}, all = allDevices();
+  retired.retire(config_.device, own, buffers_.closeAll());
+  for (auto& one : added_) {
+    const DeviceNumbers& users = one->usesHostMemory() ? all : own;
+    retired.retire(config_.device, users, std::move(one));
+  }
+  if (segment_ != nullptr) {
+    DeviceNumbers users = segment_->users();
+    retired.retire(config_.device, std::move(users), std::move(segment_));
+  }
+  retired.retire(config_.device, own, std::move(opened_));
+  retired.retire(config_.device, all, std::move(staged_));
   keepAlive_.reset();
   retired.collect();
   for (Event event : events_) (void)destroyEvent(event);

@@ -60,7 +60,7 @@ void DeviceCommunicator::reap() {
     }
     ended(flight, failure_ == Code::Ok);
     if (flight.endsLaunch) {
-      RetiredMemory::ofThisProcess().ended();
+      RetiredMemory::ofThisProcess().ended(config_.device);
       if (activity_ != nullptr) activity_->end();
       events_.push_back(flight.event);
       areas_.giveBack(std::move(flight.arguments));

@@ -85,8 +85,9 @@ void DeviceCommunicator::renounceDescriptors(const std::string& why) {
   descriptor_.reset();
   peers_.assign(peers_.size(), {});
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
-  retired.retire(config_.device, std::move(opened_));
-  retired.retire(config_.device, std::exchange(segment_, std::make_shared<DeviceSegment>()));
+  retired.retire(config_.device, {config_.device}, std::move(opened_));
+  DeviceNumbers users = segment_->users();
+  retired.retire(config_.device, std::move(users), std::exchange(segment_, std::make_shared<DeviceSegment>()));
   opened_.clear();
   retired.collect();
   allInProcess_ = true;
@@ -166,12 +167,16 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
   segment.transport = TransportKind::P2p;
   if (std::memcmp(theirs.process, processIdentity(), sizeof theirs.process) == 0) {
     bool reaches = false;
-    if (Status status = reachDevice(theirs.device, reaches); !status) return status;
+    if (Status status = canReach(config_.device, theirs.device, reaches); !status) return status;
     if (!reaches) {
       return Status::transport("device=" + std::to_string(config_.device) +
                                " peerDevice=" + std::to_string(theirs.device) + " of rank=" + std::to_string(peer) +
                                ": cannot reach each other's memory; give the ranks GPUs that can, or host buffers");
     }
+    // The peer gives this device access to its own segment in the same way.
+    if (Status status = segment_->giveAccess(theirs.device); !status) return status;
+    // In-place operations use memory of cudaMalloc on the peer's device.
+    if (Status status = reachDevice(theirs.device, reaches); !status) return status;
     segment.base = reinterpret_cast<uint8_t*>(theirs.base);
     segment.inProcess = anyInProcess_ = true;
     return reach_.add(theirs.device);

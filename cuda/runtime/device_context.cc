@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <numeric>
 
 #include "cuda/driver/driver.h"
 #include "cuda/kernels/image.h"
@@ -77,6 +78,14 @@ Status countDevices(int& count) {
   const Devices& devices = Devices::ofThisProcess();
   count = devices.status ? static_cast<int>(devices.all.size()) : 0;
   return devices.status;
+}
+
+std::vector<int> allDevices() {
+  int count = 0;
+  (void)countDevices(count);
+  std::vector<int> all(static_cast<size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 std::string describeDriver() {

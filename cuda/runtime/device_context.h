@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "cuda/driver/driver_api.h"
@@ -29,6 +30,8 @@ struct DeviceProperties {
 // These functions need no context and create none. They return an error if the driver cannot be used or does not load
 // this build's kernels.
 Status countDevices(int& count);
+// Returns the numbers of all devices of this process.
+std::vector<int> allDevices();
 // Describes the driver in one line: its version, the version of the kernels, and how the library works without calls
 // that the driver lacks.
 std::string describeDriver();

@@ -16,8 +16,9 @@ constexpr std::chrono::microseconds kQuietSleep{200};
 
 }  // namespace
 
-// Calls attempt() until it succeeds, which requires that no kernel is in flight. When memory is opened or closed, the
-// driver waits for every kernel of this process, even for one that waits for a rank whose thread makes the call.
+// Calls attempt() until it succeeds, which requires that no kernel is in flight on this rank's device. When memory is
+// opened or closed for the device, the driver waits for every kernel there, even for one that waits for a rank whose
+// thread makes the call.
 Status DeviceCommunicator::awaitQuiet(int64_t timeoutNanos, const std::function<bool()>& attempt) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeoutNanos);
   while (!attempt()) {
@@ -27,9 +28,9 @@ Status DeviceCommunicator::awaitQuiet(int64_t timeoutNanos, const std::function<
     }
     if (std::chrono::steady_clock::now() >= deadline) {
       return {Code::Timeout,
-              "milliseconds=" + std::to_string(timeoutNanos / 1'000'000) +
-                  ": kernels of communicators of this process are in flight, and the driver would wait for "
-                  "them; wait for the operations of all communicators first"};
+              "milliseconds=" + std::to_string(timeoutNanos / 1'000'000) + " device=" + std::to_string(config_.device) +
+                  ": kernels of communicators of this process are in flight on the device, and the driver would wait "
+                  "for them; wait for the operations of all its communicators first"};
     }
     std::this_thread::sleep_for(kQuietSleep);
   }
@@ -73,7 +74,7 @@ Status DeviceCommunicator::openBuffer(int peer, std::span<const uint8_t> info, B
   Status opened;
   Status status = awaitQuiet(timeoutNanos, [&] {
     return RetiredMemory::ofThisProcess().whenQuiet(
-        [&] { opened = buffers_.open(peer, inProcess, info, std::move(descriptors.buffer), here); });
+        {config_.device}, [&] { opened = buffers_.open(peer, inProcess, info, std::move(descriptors.buffer), here); });
   });
   if (status) status = opened;
   if (status && !inProcess && !pages_[peer]) {
@@ -94,8 +95,11 @@ Status DeviceCommunicator::useBuffer(std::vector<uint64_t> there, uint64_t& numb
 
 Status DeviceCommunicator::retireOpened(RegisteredBuffers::Opened opened, int64_t timeoutNanos) {
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
-  retired.retire(config_.device, std::move(opened));
-  return awaitQuiet(timeoutNanos, [&] { return retired.collect(); });
+  Status status =
+      awaitQuiet(timeoutNanos, [&] { return retired.whenQuiet({config_.device}, [&] { opened.clear(); }); });
+  if (!status) retired.retire(config_.device, {config_.device}, std::move(opened));
+  retired.collect();
+  return status;
 }
 
 Status DeviceCommunicator::dropBuffer(int64_t timeoutNanos) {

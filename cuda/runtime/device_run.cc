@@ -427,7 +427,7 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
   }
   launch.control = controlOf(flights.front().number, timeoutNanos);
   if (activity_ != nullptr) activity_->begin();
-  const auto launching = RetiredMemory::ofThisProcess().launching();
+  const auto launching = RetiredMemory::ofThisProcess().launching(config_.device);
   for (const MemoryCopy& copy : launch.copies) {
     if (status) status = copyAsync(copy.to, copy.from, copy.bytes, stream);
   }
@@ -450,7 +450,7 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
     // A replay of the graph may need the area at any time.
     if (arguments != nullptr) capturedAreas_.push_back(std::move(arguments));
   } else {
-    RetiredMemory::ofThisProcess().begun();
+    RetiredMemory::ofThisProcess().begun(config_.device);
     lastStream_ = name.id;
     flights.back().arguments = std::move(arguments);
     std::move(flights.begin(), flights.end(), std::back_inserter(flights_));

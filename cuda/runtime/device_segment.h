@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/status.h"
@@ -24,17 +25,20 @@ class DeviceSegment {
       reset();
       heap_ = std::move(other.heap_);
       mapped_ = std::exchange(other.mapped_, {});
+      users_ = std::exchange(other.users_, {});
     }
     return *this;
   }
 
   // Takes memory of the current device from the heap, not initialised.
-  static Status onHeap(size_t bytes, DeviceSegment& segment) {
-    segment.reset();
-    return HeapMemory::device(bytes, segment.heap_);
-  }
+  static Status onHeap(size_t bytes, DeviceSegment& segment);
   // Allocates memory of the current device behind a file descriptor, and returns the descriptor to the caller.
   static Status behindDescriptor(size_t bytes, DeviceSegment& segment, UniqueFd& descriptor);
+
+  // Lets kernels of another device, which can reach the current one, use the memory.
+  Status giveAccess(int other);
+  // Returns the devices that have mapped the memory.
+  const std::vector<int>& users() const { return users_; }
 
   uint8_t* base() const { return hasDescriptor() ? static_cast<uint8_t*>(mapped_.address) : heap_.base(); }
   size_t bytes() const { return hasDescriptor() ? mapped_.bytes : heap_.bytes(); }
@@ -53,6 +57,7 @@ class DeviceSegment {
  private:
   HeapMemory heap_;
   DescriptorMemory mapped_;
+  std::vector<int> users_;
 };
 
 // Memory of another process, closed when its owner is destroyed.

@@ -24,7 +24,10 @@ class DeviceCommunicator;
 class KeepAliveGroup {
  public:
   ~KeepAliveGroup() {
-    for (auto& [device, memory] : kept_) RetiredMemory::ofThisProcess().retire(device, std::move(memory));
+    for (auto& [device, memory] : kept_) {
+      DeviceNumbers users = memory->users();
+      RetiredMemory::ofThisProcess().retire(device, std::move(users), std::move(memory));
+    }
   }
 
   // Returns the group of the ranks of one communicator, by its token.

@@ -1,10 +1,11 @@
 // Memory that communicators no longer use, and that waits to be returned to the driver. Returning it waits for every
-// kernel on the device, even for one that waits for a rank whose thread makes the call. So memory is returned when no
-// kernel of this process's communicators is in flight.
+// kernel on the devices that have mapped it, even for one that waits for a rank whose thread makes the call. So memory
+// is returned when no kernel of this process's communicators is in flight on these devices.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -16,6 +17,8 @@
 
 namespace jccl::device {
 
+using DeviceNumbers = std::vector<int>;
+
 class RetiredMemory {
  public:
   static RetiredMemory& ofThisProcess() {
@@ -23,11 +26,11 @@ class RetiredMemory {
     return *memory;
   }
 
-  // Held while a kernel is put on a stream; meanwhile no memory is returned.
-  std::shared_lock<std::shared_mutex> launching() { return std::shared_lock(launching_); }
+  // Held while a kernel is put on a stream of the device; meanwhile no memory that the device uses is returned.
+  std::shared_lock<std::shared_mutex> launching(int device) { return std::shared_lock(of(device).launching); }
   // begun() counts a launch, while launching() is held; ended() is called when the launch is known to have ended.
-  void begun() { ++inFlight_; }
-  void ended() { --inFlight_; }
+  void begun(int device) { ++of(device).inFlight; }
+  void ended(int device) { --of(device).inFlight; }
   // Takes over the event of a launch whose communicator is destroyed before the launch has ended. Polls the event to
   // learn when the launch ends.
   void orphan(int device, Event event) {
@@ -35,40 +38,62 @@ class RetiredMemory {
     orphans_.emplace_back(device, event);
   }
 
-  // Retires an object whose destructor returns the memory, under the guard of its device.
+  // Retires an object whose destructor returns the memory, under the guard of `device`. The devices in `users` have
+  // mapped the memory.
   template <class Owner>
-  void retire(int device, Owner owner) {
+  void retire(int device, DeviceNumbers users, Owner owner) {
     const std::lock_guard lock(mutex_);
-    retired_.push_back(std::make_unique<Held<Owner>>(device, std::move(owner)));
+    retired_.push_back(std::make_unique<Held<Owner>>(device, std::move(users), std::move(owner)));
   }
 
-  // Calls body() if no kernel is in flight; none begins meanwhile. Otherwise returns false without calling body().
+  // Calls body() if no kernel is in flight on the devices; none begins there meanwhile. Otherwise returns false without
+  // calling body().
   template <class Body>
-  bool whenQuiet(Body&& body) {
-    const std::unique_lock quiet(launching_, std::try_to_lock);
-    if (!quiet.owns_lock()) return false;
+  bool whenQuiet(const DeviceNumbers& devices, Body&& body) {
+    std::vector<std::unique_lock<std::shared_mutex>> quiet;
+    for (const int device : devices) {
+      if (!quiet.emplace_back(of(device).launching, std::try_to_lock).owns_lock()) return false;
+    }
     reapOrphans();
-    if (inFlight_ != 0) return false;
+    for (const int device : devices) {
+      if (of(device).inFlight != 0) return false;
+    }
     body();
     return true;
   }
 
-  // Returns all retired memory to the driver. Returns false, and keeps it, if a kernel is in flight.
-  bool collect() {
-    return whenQuiet([this] {
-      std::vector<std::unique_ptr<Any>> all;
-      {
-        const std::lock_guard lock(mutex_);
-        all.swap(retired_);
+  // Returns the retired memory to the driver whose devices have no kernel in flight, and keeps the rest.
+  void collect() {
+    std::vector<std::unique_ptr<Any>> all;
+    {
+      const std::lock_guard lock(mutex_);
+      all.swap(retired_);
+    }
+    for (std::unique_ptr<Any>& one : all) {
+      if (whenQuiet(one->users, [&] {
+            const DeviceGuard guard(one->device);
+            one.reset();
+          })) {
+        continue;
       }
-      for (std::unique_ptr<Any>& one : all) {
-        const DeviceGuard guard(one->device);
-        one.reset();
-      }
-    });
+      const std::lock_guard lock(mutex_);
+      retired_.push_back(std::move(one));
+    }
   }
 
  private:
+  // Kernels of this process's communicators on one device.
+  struct Launches {
+    std::shared_mutex launching;
+    std::atomic<int64_t> inFlight{0};
+  };
+
+  Launches& of(int device) {
+    const std::lock_guard lock(devicesMutex_);
+    while (devices_.size() <= static_cast<size_t>(device)) devices_.emplace_back();
+    return devices_[device];
+  }
+
   // Destroys the events of orphaned launches that have ended. On a device that has failed, all launches count as ended.
   void reapOrphans() {
     const std::lock_guard lock(mutex_);
@@ -77,25 +102,26 @@ class RetiredMemory {
       bool done = false;
       if (guard.status() && queryEvent(orphan.second, done) && !done) return false;
       (void)destroyEvent(orphan.second);
-      ended();
+      ended(orphan.first);
       return true;
     });
   }
 
   struct Any {
-    explicit Any(int device) : device(device) {}
+    Any(int device, DeviceNumbers users) : device(device), users(std::move(users)) {}
     virtual ~Any() = default;
     const int device;
+    const DeviceNumbers users;
   };
   template <class Owner>
   struct Held : Any {
-    Held(int device, Owner held) : Any(device), owner(std::move(held)) {}
+    Held(int device, DeviceNumbers users, Owner held) : Any(device, std::move(users)), owner(std::move(held)) {}
     Owner owner;
   };
 
-  std::shared_mutex launching_;
-  std::atomic<int64_t> inFlight_{0};
-  std::mutex mutex_;
+  std::mutex devicesMutex_;
+  std::deque<Launches> devices_;  // by number
+  std::mutex mutex_;              // guards the members below
   std::vector<std::unique_ptr<Any>> retired_;
   std::vector<std::pair<int, Event>> orphans_;  // each with the number of its device
 };

@@ -17,8 +17,9 @@ namespace jccl::test {
 class DeviceRuntimeRanks {
  public:
   // `processes` contains a number for each rank. Ranks with different numbers treat each other as ranks of other
-  // processes, and share memory by descriptors.
-  explicit DeviceRuntimeRanks(int size, int channels = 2, int devices = 1, const std::vector<int>& processes = {})
+  // processes, and share memory by descriptors. The ranks take turns on the devices from `firstDevice` on.
+  explicit DeviceRuntimeRanks(int size, int channels = 2, int devices = 1, const std::vector<int>& processes = {},
+                              int firstDevice = 0)
       : size_(size) {
     static uint64_t communicators = 0;
     ++communicators;
@@ -27,7 +28,7 @@ class DeviceRuntimeRanks {
       config.rank = rank;
       config.size = size;
       config.channels = channels;
-      config.device = rank % devices;
+      config.device = firstDevice + rank % devices;
       config.threads = 64;
       config.simpleSlotBytes = 4096;
       config.llSlotBytes = 1024;

@@ -26,17 +26,19 @@ constexpr size_t kUnit = size_t{2} << 20;
 
 struct Layout {
   std::vector<int> processes;  // by rank
+  int devices = 2;
+  int firstDevice = 0;
   int size() const { return static_cast<int>(processes.size()); }
-  static int deviceOf(int rank) { return rank % 2; }
+  int deviceOf(int rank) const { return firstDevice + rank % devices; }
 };
 
 // Memory that an application allocates by cuMemCreate. The devices of all ranks of its process may access it.
 class Memory {
  public:
   Memory(const Layout& layout, int rank, size_t bytes, bool shareable = true)
-      : device_(Layout::deviceOf(rank)), bytes_((bytes + kUnit - 1) / kUnit * kUnit), shareable_(shareable) {
+      : device_(layout.deviceOf(rank)), bytes_((bytes + kUnit - 1) / kUnit * kUnit), shareable_(shareable) {
     for (int peer = 0; peer < layout.size(); ++peer) {
-      if (layout.processes[peer] == layout.processes[rank]) users_.push_back(device::userOn(Layout::deviceOf(peer)));
+      if (layout.processes[peer] == layout.processes[rank]) users_.push_back(device::userOn(layout.deviceOf(peer)));
     }
     driver::Address address = 0;
     Application(device_).here([&] {
@@ -91,7 +93,8 @@ class Memory {
 // Ranks in a layout, and calls that all of them make together.
 class Ranks : public DeviceRuntimeRanks {
  public:
-  explicit Ranks(const Layout& layout) : DeviceRuntimeRanks(layout.size(), 2, 2, layout.processes) {}
+  explicit Ranks(const Layout& layout)
+      : DeviceRuntimeRanks(layout.size(), 2, layout.devices, layout.processes, layout.firstDevice) {}
 
   // Registers a buffer of each rank. Returns the first failure; all ranks have then dropped their buffers.
   Status registerAll(const std::vector<void*>& buffers, size_t bytes, std::vector<uint64_t>& numbers) {
@@ -332,6 +335,39 @@ TEST_F(TwoProcesses, AnAllocationIsOpenedOnceAndClosedWithItsLastBuffer) {
       std::string::npos);
 }
 
+// A communicator whose kernels are in flight all the time keeps the memory of its own device only.
+TEST_F(RegisteredBuffers, ACommunicatorThatIsBusyOnAnotherDeviceHoldsUpNoClosing) {
+  constexpr size_t kCount = 1000;
+  DeviceRuntimeRanks busy(2, 2, 1);
+  Buffers buffers(2, kCount);
+  const auto issueBusy = [&](int rank) {
+    return allReduce(busy, rank, buffers, onTwoChannels(Algorithm::Ring, Protocol::Simple),
+                     busy.rank(rank).ownStream());
+  };
+  const Left before = left();
+  const Layout elsewhere{{0, 1}, 1, 1};
+  auto ranks = std::make_unique<Ranks>(elsewhere);
+  const Memory first(elsewhere, 0, kUnit), second(elsewhere, 1, kUnit);
+  const Left unregistered = left();
+  Issued last = issueBusy(0);
+  for (int round = 0; round < 3; ++round) {
+    const Issued ended = last;
+    last = issueBusy(0);  // the first rank is always one operation ahead, so one of its kernels is in flight
+    EXPECT_EQ(busy.await(1, issueBusy(1)), Code::Ok);
+    EXPECT_EQ(busy.await(0, ended), Code::Ok);
+    std::vector<uint64_t> numbers;
+    const Status registered = ranks->registerAll({first.at<void>(), second.at<void>()}, 4096, numbers);
+    ASSERT_TRUE(registered.isOk()) << registered.message();
+    EXPECT_EQ(left().mappings, unregistered.mappings + 2);
+    ranks->closeAll(numbers);
+    EXPECT_EQ(left().mappings, unregistered.mappings);
+  }
+  ranks.reset();
+  EXPECT_EQ(left().mappings, before.mappings + 2) << "the buffers of the application stay";
+  EXPECT_EQ(busy.await(1, issueBusy(1)), Code::Ok);
+  EXPECT_EQ(busy.await(0, last), Code::Ok);
+}
+
 // Memory is not unmapped while a kernel uses it. The kernel's operation and later ones continue.
 TEST_F(TwoProcesses, ABufferThatIsClosedInFlightStaysMapped) {
   const int before = left().mappings;
@@ -341,7 +377,7 @@ TEST_F(TwoProcesses, ABufferThatIsClosedInFlightStaysMapped) {
   const Issued first = issueSum(0);
   const Status closed = ranks_->rank(0).closeBuffer(numbers[0], kQuickNanos);
   EXPECT_EQ(closed.code(), Code::Timeout);
-  EXPECT_NE(closed.message().find("wait for the operations of all communicators first"), std::string::npos);
+  EXPECT_NE(closed.message().find("wait for the operations of all its communicators first"), std::string::npos);
   EXPECT_EQ(left().mappings, before + 2);
   ranks_->awaitAll({first, issueSum(1)});
   expectSums();

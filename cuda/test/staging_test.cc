@@ -78,7 +78,7 @@ TEST(StagedOverANetwork, ClosingWaitsForNoOtherCommunicatorsKernels) {
   {
     auto retired = std::make_shared<int>();
     other = retired;
-    device::RetiredMemory::ofThisProcess().retire(0, std::move(retired));
+    device::RetiredMemory::ofThisProcess().retire(0, {0}, std::move(retired));
   }
   device::RetiredMemory::ofThisProcess().collect();
   EXPECT_EQ(isMapped(ends[0].recvBlock), !other.expired());

@@ -35,10 +35,13 @@ int residentOf(Function function, int threads) {
                                   carveoutOf(function, threads));
 }
 
+// Loading allocates memory of the context, so it waits for all devices that use such memory.
+uint16_t usersOf(Context context) { return GpuMemory::ofThisProcess().usersOfContext(context->number); }
+
 // Loads a function when the first call needs it: the driver loads lazily.
 Result load(Function function, const char* call) {
   if (function->loaded) return Result::Success;
-  const Result result = EmulatedDriver::waits(function->context->device, call);
+  const Result result = EmulatedDriver::waits(usersOf(function->context), call);
   function->loaded = result == Result::Success;
   return result;
 }
@@ -265,7 +268,7 @@ Result moduleLoad(Module* module, const void* image) {
   if (const char* millis = std::getenv("JCCL_EMULATED_JIT_MILLIS"); compiles && millis != nullptr) {
     std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(millis)));
   }
-  if (const Result result = EmulatedDriver::waits(context->device, "cuModuleLoadData"); result != Result::Success) {
+  if (const Result result = EmulatedDriver::waits(usersOf(context), "cuModuleLoadData"); result != Result::Success) {
     return result;
   }
   *module = self().given(new driver::ModuleOpaque{context, name});

@@ -83,15 +83,18 @@ ForAdapters& forAdapters() {
   return *allocations;
 }
 
-Result waitsForDevice(const char* call) {
+// Waits for the kernels of all devices that use the current context's memory: calls that allocate, free or open memory
+// change the page tables of all of them.
+Result waitsForUsers(const char* call) {
   const Context context = EmulatedDriver::current();
-  return context == nullptr ? Result::InvalidContext : EmulatedDriver::waits(context->device, call);
+  if (context == nullptr) return Result::InvalidContext;
+  return EmulatedDriver::waits(memoryOfGpus().usersOfContext(context->number), call);
 }
 
 }  // namespace
 
 Result memoryAllocate(Address* address, size_t bytes) {
-  if (const Result result = waitsForDevice("cuMemAlloc"); result != Result::Success) return result;
+  if (const Result result = waitsForUsers("cuMemAlloc"); result != Result::Success) return result;
   if (bytes == 0) return Result::InvalidValue;
   void* memory = nullptr;
   const int context = EmulatedDriver::current()->number;
@@ -101,7 +104,10 @@ Result memoryAllocate(Address* address, size_t bytes) {
 }
 
 Result memoryFree(Address address) {
-  if (const Result result = waitsForDevice("cuMemFree"); result != Result::Success) return result;
+  if (EmulatedDriver::current() == nullptr) return Result::InvalidContext;
+  const uint16_t users = static_cast<uint16_t>(memoryOfGpus().usersOfContext(EmulatedDriver::current()->number) |
+                                               memoryOfGpus().usersOf(pointerOf(address)));
+  if (const Result result = EmulatedDriver::waits(users, "cuMemFree"); result != Result::Success) return result;
   const bool freed = memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Allocated) ||
                      memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Pool) ||
                      memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Managed);
@@ -109,7 +115,9 @@ Result memoryFree(Address address) {
 }
 
 Result hostAllocate(void** memory, size_t bytes, unsigned) {
-  if (const Result result = EmulatedDriver::waits(-1, "cuMemHostAlloc"); result != Result::Success) return result;
+  if (const Result result = EmulatedDriver::waits(EmulatedDriver::kAllContexts, "cuMemHostAlloc");
+      result != Result::Success)
+    return result;
   const size_t whole = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
   *memory = std::aligned_alloc(kPageBytes, whole);
   if (*memory == nullptr) return Result::OutOfMemory;
@@ -120,7 +128,9 @@ Result hostAllocate(void** memory, size_t bytes, unsigned) {
 }
 
 Result hostFree(void* memory) {
-  if (const Result result = EmulatedDriver::waits(-1, "cuMemFreeHost"); result != Result::Success) return result;
+  if (const Result result = EmulatedDriver::waits(EmulatedDriver::kAllContexts, "cuMemFreeHost");
+      result != Result::Success)
+    return result;
   const std::lock_guard lock(hostMemory().mutex);
   const auto found = hostMemory().ranges.find(addressOf(memory));
   if (found == hostMemory().ranges.end() || found->second.registered) return Result::InvalidValue;
@@ -130,7 +140,9 @@ Result hostFree(void* memory) {
 }
 
 Result hostRegister(void* memory, size_t bytes, unsigned) {
-  if (const Result result = EmulatedDriver::waits(-1, "cuMemHostRegister"); result != Result::Success) return result;
+  if (const Result result = EmulatedDriver::waits(EmulatedDriver::kAllContexts, "cuMemHostRegister");
+      result != Result::Success)
+    return result;
   const uintptr_t begin = addressOf(memory);
   if (bytes == 0) return Result::InvalidValue;
   const std::lock_guard lock(hostMemory().mutex);
@@ -140,7 +152,9 @@ Result hostRegister(void* memory, size_t bytes, unsigned) {
 }
 
 Result hostUnregister(void* memory) {
-  if (const Result result = EmulatedDriver::waits(-1, "cuMemHostUnregister"); result != Result::Success) return result;
+  if (const Result result = EmulatedDriver::waits(EmulatedDriver::kAllContexts, "cuMemHostUnregister");
+      result != Result::Success)
+    return result;
   const std::lock_guard lock(hostMemory().mutex);
   const auto found = hostMemory().ranges.find(addressOf(memory));
   if (found == hostMemory().ranges.end() || !found->second.registered) return Result::HostMemoryNotRegistered;
@@ -214,7 +228,7 @@ Result ipcExport(IpcHandle* handle, Address address) {
 }
 
 Result ipcOpen(Address* address, IpcHandle handle, unsigned) {
-  if (const Result result = waitsForDevice("cuIpcOpenMemHandle"); result != Result::Success) return result;
+  if (const Result result = waitsForUsers("cuIpcOpenMemHandle"); result != Result::Success) return result;
   if (sharingHas("no-open")) return Result::NotSupported;
   void* memory = nullptr;
   const Status status = memoryOfGpus().openHandle(EmulatedDriver::current()->number, handle.bytes, memory);
@@ -224,7 +238,7 @@ Result ipcOpen(Address* address, IpcHandle handle, unsigned) {
 }
 
 Result ipcClose(Address address) {
-  if (const Result result = waitsForDevice("cuIpcCloseMemHandle"); result != Result::Success) return result;
+  if (const Result result = waitsForUsers("cuIpcCloseMemHandle"); result != Result::Success) return result;
   return memoryOfGpus().closeHandle(pointerOf(address)) ? Result::Success : Result::InvalidValue;
 }
 
@@ -336,20 +350,22 @@ Result memoryMap(Address address, size_t bytes, size_t offset, Allocation alloca
 }
 
 Result memoryUnmap(Address address, size_t bytes) {
-  if (const Result result = EmulatedDriver::waits(-1, "cuMemUnmap"); result != Result::Success) return result;
+  const uint16_t users =
+      static_cast<uint16_t>(multicasts().usersOf(pointerOf(address)) | memoryOfGpus().usersOf(pointerOf(address)));
+  if (const Result result = EmulatedDriver::waits(users, "cuMemUnmap"); result != Result::Success) return result;
   if (!multicasts().unmap(pointerOf(address))) multicasts().forgetAddresses();
   return memoryOfGpus().unmap(pointerOf(address), bytes) ? Result::Success : Result::InvalidValue;
 }
 
 Result memoryAccess(Address address, size_t bytes, const MemoryAccess* users, size_t count) {
-  uint16_t bits = 0;
+  uint16_t given = 0, taken = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (users[i].flags != driver::kAccessReadWrite) continue;
+    uint16_t& bits = users[i].flags == driver::kAccessReadWrite ? given : taken;
     bits = static_cast<uint16_t>(bits | EmulatedDriver::ofThisProcess().contextsOf(users[i].location.id));
   }
   // Only the functions of multicast.h access multicast addresses.
-  if (multicasts().setUsers(pointerOf(address), bits)) return Result::Success;
-  return memoryOfGpus().setUsers(pointerOf(address), bytes, bits) ? Result::Success : Result::InvalidValue;
+  if (multicasts().setUsers(pointerOf(address), given)) return Result::Success;
+  return memoryOfGpus().setUsers(pointerOf(address), bytes, given, taken) ? Result::Success : Result::InvalidValue;
 }
 
 // Returns a dma-buf that no adapter's driver accepts, so that callers fall back to the address. The range must be whole

@@ -185,9 +185,17 @@ Result EmulatedDriver::resultOf(const Status& status) {
 
 Result EmulatedDriver::unsafe() { return StreamCaptures::ofThisProcess().allowUnsafe(); }
 
-Result EmulatedDriver::waits(int device, const char* call) {
+Result EmulatedDriver::waits(uint16_t contexts, const char* call) {
   if (const Result result = unsafe(); result != Result::Success) return result;
-  return resultOf(EmulatedGpu::ofThisProcess().waitForKernels(device, call));
+  std::set<int> devices;
+  {
+    EmulatedDriver& self = ofThisProcess();
+    const std::lock_guard lock(self.mutex_);
+    for (const auto& context : self.contexts_) {
+      if ((contexts >> context->number & 1) != 0) devices.insert(context->device);
+    }
+  }
+  return resultOf(EmulatedGpu::ofThisProcess().waitForKernels(devices, call));
 }
 
 Status allocateFromPool(driver::Context context, size_t bytes, void*& memory) {

@@ -138,8 +138,9 @@ class EmulatedDriver {
   static Result resultOf(const Status& status);
   // Potentially unsafe calls (see cuThreadExchangeStreamCaptureMode) call this first.
   static Result unsafe();
-  // Calls that wait for the kernels of a device call this first. `device` below 0 means all devices.
-  static Result waits(int device, const char* call);
+  // Calls that wait for kernels call this first. `contexts` has a bit for each context whose device is waited for.
+  static Result waits(uint16_t contexts, const char* call);
+  static constexpr uint16_t kAllContexts = 0xffff;
 
  private:
   EmulatedDriver();

@@ -342,13 +342,13 @@ Status EmulatedGpu::synchronize(Stream* stream) {
   return failed();
 }
 
-Status EmulatedGpu::waitForKernels(int device, const char* call) {
+Status EmulatedGpu::waitForKernels(const std::set<int>& devices, const char* call) {
   std::unique_lock lock(mutex_);
   const uint64_t last = lastItem_;
   const auto idle = [&] {
     return std::all_of(devices_.begin(), devices_.end(), [&](const auto& entry) {
       const std::set<uint64_t>& kernels = entry.second->kernels;
-      return (device >= 0 && entry.first != device) || kernels.empty() || *kernels.begin() > last;
+      return !devices.contains(entry.first) || kernels.empty() || *kernels.begin() > last;
     });
   };
   if (!moves_.wait_for(lock, longest_, [&] { return idle() || failure_ != GpuFailure::None; })) {

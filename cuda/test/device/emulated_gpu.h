@@ -93,9 +93,8 @@ class EmulatedGpu {
   bool wasRecorded(Event* event);
   // Waits until all work on the stream has ended.
   Status synchronize(Stream* stream);
-  // Waits until all kernels that were put on the device's streams so far have ended; `device` below 0 means all
-  // devices. The report of a deadlock names `call`, the stack of this thread, and the places of the kernels' threads.
-  Status waitForKernels(int device, const char* call);
+  // Waits until all kernels that were put on the devices' streams so far have ended. The report of a deadlock names `call`, the stack of this thread, and the places of the kernels' threads.
+  Status waitForKernels(const std::set<int>& devices, const char* call);
   GpuFailure failure();
   std::string whyFailed();
 

@@ -326,13 +326,13 @@ uint8_t* GpuMemory::whereMapped(ino_t number) {
   return nullptr;
 }
 
-Status GpuMemory::setUsers(void* memory, size_t bytes, uint16_t users) {
+Status GpuMemory::setUsers(void* memory, size_t bytes, uint16_t given, uint16_t taken) {
   const std::lock_guard lock(mutex_);
   const auto found = rangeOf(memory);
   if (found == ranges_.end() || !found->second.mapped || found->second.bytes != bytes) {
     return Status::invalid("bytes=" + std::to_string(bytes) + ": expected what is mapped, all of it");
   }
-  giveUsers(found->second, users);
+  giveUsers(found->second, static_cast<uint16_t>((found->second.users & ~taken) | given));
   return Status::ok();
 }
 
@@ -357,6 +357,17 @@ std::map<uintptr_t, GpuMemory::Range>::iterator GpuMemory::rangeOf(const void* m
   if (after == ranges_.begin()) return ranges_.end();
   --after;
   return address < after->second.begin + after->second.bytes ? after : ranges_.end();
+}
+
+uint16_t GpuMemory::usersOf(const void* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rangeOf(memory);
+  return found == ranges_.end() ? 0 : found->second.users;
+}
+
+uint16_t GpuMemory::usersOfContext(int context) {
+  const std::lock_guard lock(mutex_);
+  return usersOf(context, Kind::Allocated);
 }
 
 bool GpuMemory::isAmongItsAddresses(const void* memory) const { return accessMap.usersOf(memory) != nullptr; }

@@ -87,9 +87,13 @@ class GpuMemory {
   bool mapNothing(void* memory, size_t bytes);
   // Returns the first address of the allocation with this inode, or null if it is not mapped.
   uint8_t* whereMapped(ino_t number);
-  // Sets the contexts that may access the memory, a bit for each.
-  Status setUsers(void* memory, size_t bytes, uint16_t users);
+  // Changes which contexts may access the memory: those with a bit in `given` may, those with a bit in `taken` may not.
+  Status setUsers(void* memory, size_t bytes, uint16_t given, uint16_t taken);
   Status unmap(void* memory, size_t bytes);
+
+  // Returns the bits of the contexts that may access the memory, or memory that the context allocates.
+  uint16_t usersOf(const void* memory);
+  uint16_t usersOfContext(int context);
 
   bool isAmongItsAddresses(const void* memory) const;
   // Sets `facts` to the facts of the range that contains the address. Returns false if no range contains it.

@@ -226,6 +226,12 @@ bool MulticastObjects::setUsers(void* address, uint16_t users) {
   return true;
 }
 
+uint16_t MulticastObjects::usersOf(const void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = mappings_.find(reinterpret_cast<uintptr_t>(address));
+  return found == mappings_.end() ? 0 : found->second.users;
+}
+
 bool MulticastObjects::unmap(void* address) {
   const std::lock_guard lock(mutex_);
   const auto found = mappings_.find(reinterpret_cast<uintptr_t>(address));

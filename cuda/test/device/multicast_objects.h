@@ -48,6 +48,8 @@ class MulticastObjects {
   driver::Result unbind(int fd, int device, size_t offset, size_t bytes);
 
   driver::Result map(void* address, size_t bytes, int fd);
+  // Returns 0 if no object is mapped at `address`.
+  uint16_t usersOf(const void* address);
   // Both return false if no object is mapped at `address`.
   bool setUsers(void* address, uint16_t users);
   bool unmap(void* address);
