@@ -68,7 +68,7 @@ device::Stream streamOf(jlong handle) { return reinterpret_cast<device::Stream>(
 
 static_assert(isLayout({CONFIG(RANK), CONFIG(SIZE), CONFIG(CHANNELS), CONFIG(DEVICE), CONFIG(THREADS),
                         CONFIG(SIMPLE_SLOT_BYTES), CONFIG(LL_SLOT_BYTES), CONFIG(LL128_SLOT_BYTES), CONFIG(COMM_ID_HI),
-                        CONFIG(COMM_ID_LO), CONFIG(DESCRIPTORS), CONFIG(RECORDED_OPERATIONS)},
+                        CONFIG(COMM_ID_LO), CONFIG(DESCRIPTORS), CONFIG(RECORDED_OPERATIONS), CONFIG(HANDLES)},
                        CONFIG(LENGTH)));
 
 Status readConfig(const std::vector<int64_t>& values, device::DeviceCommunicatorConfig& config) {
@@ -88,6 +88,7 @@ Status readConfig(const std::vector<int64_t>& values, device::DeviceCommunicator
   config.token[1] = static_cast<uint64_t>(values[CONFIG(COMM_ID_LO)]);
   config.descriptors = values[CONFIG(DESCRIPTORS)] != 0;
   config.recordedOperations = static_cast<uint64_t>(values[CONFIG(RECORDED_OPERATIONS)]);
+  config.handles = values[CONFIG(HANDLES)] != 0;
   return Status::ok();
 }
 

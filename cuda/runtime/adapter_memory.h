@@ -21,7 +21,9 @@ class AdapterMemory {
   // Allocates memory of the current device from the heap, not initialised.
   static Status make(size_t bytes, std::shared_ptr<AdapterMemory>& memory) {
     auto made = std::make_shared<AdapterMemory>();
-    if (Status status = HeapMemory::device(bytes, made->memory_); !status) return status;
+    const Status status =
+        servesAdapters() ? HeapMemory::device(bytes, made->memory_) : HeapMemory::exportable(bytes, made->memory_);
+    if (!status) return status;
     made->describe(made->memory_.base(), made->memory_.bytes());
     memory = std::move(made);
     return Status::ok();

@@ -1,6 +1,7 @@
 // Device memory behind file descriptors, from the driver's virtual memory management.
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/driver/driver.h"
@@ -13,6 +14,20 @@ namespace {
 
 using driver::driver;
 using driver::statusOf;
+
+// What a device must support.
+struct Need {
+  driver::DeviceAttribute attribute;
+  const char* name;
+};
+constexpr Need kMappings{driver::DeviceAttribute::VirtualMemoryManagement, "virtual memory management"};
+constexpr Need kDescriptors{driver::DeviceAttribute::DescriptorHandles, "file descriptors of memory"};
+
+Status hasNeed(int device, const Need& need) {
+  int has = 0;
+  if (Status status = attributeOf(device, need.attribute, has); !status) return status;
+  return has != 0 ? Status::ok() : Status::transport("device=" + std::to_string(device) + " has no " + need.name);
+}
 
 constexpr int kPinned = 1;    // CU_MEM_ALLOCATION_TYPE_PINNED
 constexpr int kOnDevice = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
@@ -65,31 +80,29 @@ Status unmapAllocation(void* memory, size_t bytes) {
 Status hasDescriptorMemory() {
   int device = 0;
   if (Status status = currentDevice(device); !status) return status;
-  struct Need {
-    driver::DeviceAttribute attribute;
-    const char* name;
-  };
-  for (const Need& need : {Need{driver::DeviceAttribute::VirtualMemoryManagement, "virtual memory management"},
-                           Need{driver::DeviceAttribute::DescriptorHandles, "file descriptors of memory"}}) {
-    int has = 0;
-    if (Status status = attributeOf(device, need.attribute, has); !status) return status;
-    if (has == 0) return Status::transport("device=" + std::to_string(device) + " has no " + need.name);
+  for (const Need& need : {kMappings, kDescriptors}) {
+    if (Status status = hasNeed(device, need); !status) return status;
   }
   return Status::ok();
 }
 
-Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory) {
+bool servesAdapters() {
+  int device = 0, direct = 0;
+  return currentDevice(device) && attributeOf(device, driver::DeviceAttribute::DirectRdmaOfVirtualMemory, direct) &&
+         direct != 0;
+}
+
+namespace {
+
+Status allocateOn(bool shareable, size_t bytes, DescriptorMemory& memory) {
   int device = 0;
   if (Status status = currentDevice(device); !status) return status;
   size_t unit = 0;
-  if (Status status = unitOfAllocations(device, true, unit); !status) return status;
+  if (Status status = unitOfAllocations(device, shareable, unit); !status) return status;
   const size_t rounded = (bytes + unit - 1) / unit * unit;
   const std::string facts = factsOf(device, rounded);
-  driver::AllocationProperties properties = allocationOn(device, true);
-  int direct = 0;  // lets adapters use the memory, too
-  if (attributeOf(device, driver::DeviceAttribute::DirectRdmaOfVirtualMemory, direct)) {
-    properties.gpuDirectRdma = static_cast<unsigned char>(direct);
-  }
+  driver::AllocationProperties properties = allocationOn(device, shareable);
+  properties.gpuDirectRdma = servesAdapters() ? 1 : 0;
   driver::Allocation allocation = 0;
   Status status = statusOf("cuMemCreate", driver().allocationCreate(&allocation, rounded, &properties, 0), facts);
   if (!status) return status;
@@ -100,6 +113,20 @@ Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory) {
     return status;
   }
   memory = {address, rounded, allocation};
+  return Status::ok();
+}
+
+}  // namespace
+
+Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory) { return allocateOn(true, bytes, memory); }
+
+Status allocateMapped(size_t bytes, DescriptorMemory& memory) {
+  int device = 0;
+  Status status = currentDevice(device);
+  if (status) status = hasNeed(device, kMappings);
+  if (status) status = allocateOn(false, bytes, memory);
+  if (!status) return status;
+  (void)driver().allocationRelease(std::exchange(memory.allocation, 0));  // the mapping keeps the allocation alive
   return Status::ok();
 }
 

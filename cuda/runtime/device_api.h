@@ -55,6 +55,12 @@ struct DescriptorMemory {
 Status hasDescriptorMemory();
 // Allocates at least `bytes` on the current device, not initialised. Only this device can use the memory.
 Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory);
+// Allocates at least `bytes` of the current device like allocate(), but by virtual memory management: allocating waits
+// for no kernel, and only this device can use the memory. The memory cannot be exported. Returns an error with the
+// reason if the device does not support this.
+Status allocateMapped(size_t bytes, DescriptorMemory& memory);
+// Returns true if network adapters can use memory of allocateMapped() on the current device.
+bool servesAdapters();
 // Lets another device of this process, which can reach the memory's device, use the memory.
 Status letUse(const DescriptorMemory& memory, int device);
 // Creates a new descriptor, which the caller closes, for memory that this process allocated.

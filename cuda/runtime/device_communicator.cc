@@ -56,6 +56,9 @@ Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
   if (status) status = createEvent(communicator->order_);
   if (status) status = communicator->allocateControl();
   if (status) status = communicator->makeEvents();
+  if (status) {
+    (void)RetiredMemory::ofThisProcess().whenQuiet(allDevices(), [&] { status = HeapMemory::reservePinned(); });
+  }
   if (!status) communicator.reset();
   return status;
 }

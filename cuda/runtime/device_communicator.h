@@ -56,6 +56,8 @@ struct DeviceCommunicatorConfig {
   uint64_t recordedOperations = History::kDefaultRecords;  // number of operations that the history keeps
   // Passes the segment to other processes as a file descriptor if the driver supports that.
   bool descriptors = false;
+  // Allocates the segment so that other processes can open it by a legacy handle.
+  bool handles = false;
 };
 
 // An operation that was issued, or the code of the failure. A group is described by its last operation.

@@ -63,12 +63,15 @@ Status DeviceCommunicator::makeSegment() {
     Status status = DeviceSegment::behindDescriptor(plan_.segmentBytes(), *segment_, descriptor_);
     if (status) return status;
     noDescriptor_ = status.message();
+    config_.handles = true;
   }
-  if (Status status = DeviceSegment::onHeap(plan_.segmentBytes(), *segment_); !status) return status;
+  const bool forAdapters = plan_.forwarded() != 0 && !servesAdapters();
+  Status status = DeviceSegment::onHeap(plan_.segmentBytes(), config_.handles || forAdapters, *segment_);
+  if (!status || !config_.handles) return status;
   const Status exported = exportMemory(segment_->base(), handle_);
   if (!exported) handle_.offset = DevicePlan::kNone;
   noHandle_ = exported.message();
-  return Status::ok();
+  return status;
 }
 
 std::string DeviceCommunicator::handleExchange() const {
@@ -80,6 +83,7 @@ std::string DeviceCommunicator::handleExchange() const {
 void DeviceCommunicator::renounceDescriptors(const std::string& why) {
   const DeviceGuard guard(config_.device);
   config_.descriptors = false;
+  config_.handles = true;
   noDescriptor_ = why;
   refusedDescriptor_ = false;
   descriptor_.reset();
@@ -175,8 +179,6 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
     }
     // The peer gives this device access to its own segment in the same way.
     if (Status status = segment_->giveAccess(theirs.device); !status) return status;
-    // In-place operations use memory of cudaMalloc on the peer's device.
-    if (Status status = reachDevice(theirs.device, reaches); !status) return status;
     segment.base = reinterpret_cast<uint8_t*>(theirs.base);
     segment.inProcess = anyInProcess_ = true;
     return reach_.add(theirs.device);
@@ -279,6 +281,7 @@ Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, cons
 
 Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   inPlace_ = inPlace && allInProcess_;
+  if (inPlace_) reach_.letPeersReach(config_.device);
   activity_ = activity;
   for (int peer = 0; peer < config_.size; ++peer) {
     if (peer == config_.rank || !peers_[peer].staged.empty()) continue;

@@ -4,12 +4,12 @@
 
 namespace jccl::device {
 
-Status DeviceSegment::onHeap(size_t bytes, DeviceSegment& segment) {
+Status DeviceSegment::onHeap(size_t bytes, bool exportable, DeviceSegment& segment) {
   segment.reset();
   int device = 0;
   if (Status status = currentDevice(device); !status) return status;
   segment.users_ = {device};
-  return HeapMemory::device(bytes, segment.heap_);
+  return exportable ? HeapMemory::exportable(bytes, segment.heap_) : HeapMemory::device(bytes, segment.heap_);
 }
 
 Status DeviceSegment::behindDescriptor(size_t bytes, DeviceSegment& segment, UniqueFd& descriptor) {
@@ -31,8 +31,8 @@ Status DeviceSegment::behindDescriptor(size_t bytes, DeviceSegment& segment, Uni
 Status DeviceSegment::giveAccess(int other) {
   if (std::find(users_.begin(), users_.end(), other) != users_.end()) return Status::ok();
   Status status;
-  if (hasDescriptor()) {
-    status = letUse(mapped_, other);
+  if (hasDescriptor() || heap_.isMapped()) {
+    status = letUse({base(), bytes(), 0}, other);
   } else {
     int device = 0;
     status = currentDevice(device);

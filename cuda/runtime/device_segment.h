@@ -30,8 +30,9 @@ class DeviceSegment {
     return *this;
   }
 
-  // Takes memory of the current device from the heap, not initialised.
-  static Status onHeap(size_t bytes, DeviceSegment& segment);
+  // Takes memory of the current device from the heap, not initialised. If `exportable`, exportMemory() makes a handle of
+  // it.
+  static Status onHeap(size_t bytes, bool exportable, DeviceSegment& segment);
   // Allocates memory of the current device behind a file descriptor, and returns the descriptor to the caller.
   static Status behindDescriptor(size_t bytes, DeviceSegment& segment, UniqueFd& descriptor);
 

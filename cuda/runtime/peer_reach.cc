@@ -1,9 +1,15 @@
 #include "cuda/runtime/peer_reach.h"
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
 
 #include "cuda/runtime/device_context.h"
 #include "cuda/runtime/driver_values.h"
+#include "cuda/runtime/retired_memory.h"
 
 namespace jccl::device {
 namespace {
@@ -11,6 +17,24 @@ namespace {
 using Attribute = driver::PointerAttribute;
 
 constexpr size_t kRemembered = 64;
+constexpr std::chrono::seconds kQuietTimeout{1};
+constexpr std::chrono::microseconds kQuietSleep{200};
+
+// Enables access of a device's kernels to memory of cuMemAlloc on another device. Returns false if the hardware does not
+// allow the access, or if the driver would wait for kernels in flight.
+bool letUse(int user, int device) {
+  static std::mutex mutex;
+  static auto* enabled = new std::set<std::pair<int, int>>();
+  const std::lock_guard lock(mutex);
+  if (user == device || enabled->contains({user, device})) return true;
+  bool reaches = false;
+  (void)RetiredMemory::ofThisProcess().whenQuiet({user, device}, [&] {
+    const DeviceGuard guard(user);
+    reaches = guard.status() && reachDevice(device, reaches) && reaches;
+  });
+  if (reaches) enabled->insert({user, device});
+  return reaches;
+}
 
 }  // namespace
 
@@ -58,14 +82,16 @@ Status PeerReach::describe(const MemoryRange& memory, Allocation& allocation) co
     return Status::ok();
   }
   if (type == driver::kMemoryOfHost) return Status::ok();
-  // Memory of cuMemAlloc in a primary context needs no further check: connect() has enabled access to it.
   int device = -1, plain = 0;
   driver::Context context = nullptr;
   (void)ask(Attribute::DeviceOrdinal, memory.begin, device);
   (void)ask(Attribute::LegacyIpcCapable, memory.begin, plain);
   (void)ask(Attribute::Context, memory.begin, context);
   const bool ofRanks = std::find(devices_.begin(), devices_.end(), device) != devices_.end();
-  if (plain != 0 && ofRanks && isPrimaryContext(context, device)) return Status::ok();
+  if (plain != 0 && ofRanks && isPrimaryContext(context, device)) {
+    examinePlain(device, allocation);
+    return Status::ok();
+  }
   for (const int user : devices_) {
     const DeviceGuard guard(user);
     if (!guard.status()) return guard.status();
@@ -75,6 +101,25 @@ Status PeerReach::describe(const MemoryRange& memory, Allocation& allocation) co
                            ", to which device=" + std::to_string(user) + " has no access";
   }
   return Status::ok();
+}
+
+// Memory of cuMemAlloc in a primary context: access to it is enabled for all of it.
+void PeerReach::examinePlain(int device, Allocation& allocation) const {
+  for (const int user : devices_) {
+    if (letUse(user, device)) continue;
+    allocation.unreached = "is memory of device=" + std::to_string(device) +
+                           ", to which device=" + std::to_string(user) +
+                           " has no access, because kernels of other communicators ran when this communicator was made "
+                           "(wait for their operations before)";
+  }
+}
+
+void PeerReach::letPeersReach(int device) const {
+  const auto deadline = std::chrono::steady_clock::now() + kQuietTimeout;
+  for (const int user : devices_) {
+    while (!letUse(user, device) && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(kQuietSleep);
+  }
 }
 
 Status PeerReach::describeUnknown(const MemoryRange& memory) const {

@@ -20,6 +20,11 @@ class PeerReach {
   // devices of its peers.
   Status add(int device);
 
+  // Lets all devices that were added use memory of cuMemAlloc on `device`, now and in the future. Called before
+  // operations in place, because the driver would wait for kernels of these devices; waits a while for such kernels
+  // itself. From then on, allocating such memory waits for kernels of all these devices.
+  void letPeersReach(int device) const;
+
   struct Found {
     uint64_t allocation = 0;  // number that the driver gave the allocation; 0: none
     std::string unreached;    // why a peer does not reach the memory; empty if all do
@@ -40,6 +45,7 @@ class PeerReach {
   };
 
   Status describe(const MemoryRange& memory, Allocation& allocation) const;
+  void examinePlain(int device, Allocation& allocation) const;
   Status describeUnknown(const MemoryRange& memory) const;
 
   std::vector<int> devices_;

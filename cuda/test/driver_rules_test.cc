@@ -125,6 +125,65 @@ class Deadlocks : public DriverRules {
   }
 };
 
+// A context on each of two devices; the first may have access to memory of the second.
+class PeerContexts {
+ public:
+  PeerContexts() : second_(EmulatedDriver::ofThisProcess().makeContext(1)) {
+    first_ = EmulatedDriver::ofThisProcess().makeContext(0);
+    driver::Context popped = nullptr;
+    (void)driver().popContext(&popped);
+    (void)driver().popContext(&popped);
+  }
+  ~PeerContexts() {
+    for (const driver::Context context : {first_, second_}) EmulatedDriver::ofThisProcess().destroyContext(context);
+  }
+  Result enable() {
+    return here(first_, [&] { return driver().enablePeerAccess(second_, 0); });
+  }
+  Result allocateOnSecond() {
+    driver::Address memory = 0;
+    return here(second_, [&] { return driver().memoryAllocate(&memory, 4096); });
+  }
+  // Allocates memory that only the second device can use.
+  Result mapOnSecond() {
+    return here(second_, [&] {
+      device::DescriptorMemory memory;
+      const Status status = device::allocateMapped(4096, memory);
+      EXPECT_TRUE(status.isOk()) << status.message();
+      return status ? Result::Success : Result::Unknown;
+    });
+  }
+
+ private:
+  template <class Call>
+  static Result here(driver::Context context, Call&& call) {
+    (void)driver().pushContext(context);
+    const Result result = call();
+    driver::Context popped = nullptr;
+    (void)driver().popContext(&popped);
+    return result;
+  }
+
+  driver::Context second_, first_;
+};
+
+// cuCtxEnablePeerAccess maps later allocations on the device that has the access, too.
+TEST_F(Deadlocks, AllocatingWaitsForKernelsOfADeviceWithPeerAccess) {
+  PeerContexts contexts;
+  ASSERT_EQ(contexts.enable(), Result::Success);
+  EXPECT_EQ(contexts.enable(), Result::PeerAccessAlreadyEnabled);
+  Spinning kernel(newStream());
+  EXPECT_EQ(contexts.mapOnSecond(), Result::Success);
+  expectDeadlock("cuMemAlloc", [&] { return contexts.allocateOnSecond(); });
+}
+
+TEST_F(Deadlocks, EnablingPeerAccessWaitsForKernels) {
+  PeerContexts contexts;
+  Spinning kernel(newStream());
+  EXPECT_EQ(contexts.allocateOnSecond(), Result::Success);
+  expectDeadlock("cuCtxEnablePeerAccess", [&] { return contexts.enable(); });
+}
+
 TEST_F(DriverRules, PotentiallyUnsafeCallsAreForbiddenDuringACapture) {
   const driver::Stream stream = newStream(), other = newStream();
   const driver::Event event = recordedOn(other);

@@ -251,8 +251,14 @@ Result enablePeerAccess(Context peer, unsigned flags) {
   const Context own = EmulatedDriver::current();
   if (own == nullptr || peer == nullptr || flags != 0) return Result::InvalidContext;
   if (own == peer) return Result::InvalidDevice;
-  return GpuMemory::ofThisProcess().enablePeer(own->number, peer->number) ? Result::Success
-                                                                          : Result::PeerAccessAlreadyEnabled;
+  GpuMemory& memory = GpuMemory::ofThisProcess();
+  if ((memory.usersOfContext(peer->number) >> own->number & 1) != 0) return Result::PeerAccessAlreadyEnabled;
+  // All memory of the peer is mapped.
+  const uint16_t users = static_cast<uint16_t>(memory.usersOfContext(peer->number) | 1u << own->number);
+  if (const Result result = EmulatedDriver::waits(users, "cuCtxEnablePeerAccess"); result != Result::Success) {
+    return result;
+  }
+  return memory.enablePeer(own->number, peer->number) ? Result::Success : Result::PeerAccessAlreadyEnabled;
 }
 
 Result moduleLoad(Module* module, const void* image) {

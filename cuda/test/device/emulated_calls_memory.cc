@@ -252,7 +252,7 @@ Result allocationCreate(Allocation* allocation, size_t bytes, const AllocationPr
   int fd = -1;
   if (bytes % kGpuPageBytes != 0 || bytes == 0) return Result::InvalidValue;
   const int device = EmulatedDriver::ofThisProcess().numberOnHost(properties->location.id);
-  if (!memoryOfGpus().create(bytes, device, fd)) return Result::OutOfMemory;
+  if (!memoryOfGpus().create(bytes, device, properties->handleTypes != 0, fd)) return Result::OutOfMemory;
   multicasts().noteMemory(fd, properties->location.id, properties->handleTypes != 0);
   forAdapters().note(fd, properties->gpuDirectRdma != 0);
   *allocation = allocationOf(fd);

@@ -106,6 +106,7 @@ void EmulatedDriver::destroyContext(driver::Context context) {
   const std::lock_guard lock(mutex_);
   if (current() == context) (void)pop();
   context->active = false;
+  GpuMemory::ofThisProcess().forget(context->number);
 }
 
 driver::Context EmulatedDriver::current() { return contextsOfThread.empty() ? nullptr : contextsOfThread.back(); }

@@ -66,8 +66,8 @@ Status mapAt(uintptr_t begin, size_t bytes, int fd) {
   return Status::system("mmap", "bytes=" + std::to_string(bytes));
 }
 
-Status makeShared(size_t bytes, int device, UniqueFd& fd) {
-  const std::string name = std::string(kEmulatedMemoryName) + "-" + std::to_string(device);
+Status makeShared(size_t bytes, const char* prefix, int device, UniqueFd& fd) {
+  const std::string name = std::string(prefix) + "-" + std::to_string(device);
   fd.reset(::memfd_create(name.c_str(), MFD_CLOEXEC));
   if (fd && ::ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0) return Status::ok();
   return Status::system("memfd_create", "bytes=" + std::to_string(bytes));
@@ -107,8 +107,11 @@ int GpuMemory::deviceOf(int fd) {
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
   if (::readlink(link.c_str(), target, sizeof target - 1) < 0) return -1;
   int device = -1;
-  const std::string format = std::string("/memfd:") + kEmulatedMemoryName + "-%d";
-  return std::sscanf(target, format.c_str(), &device) == 1 ? device : -1;
+  for (const char* name : {kEmulatedMemoryName, kUnsharedMemoryName}) {
+    const std::string format = std::string("/memfd:") + name + "-%d";
+    if (std::sscanf(target, format.c_str(), &device) == 1) return device;
+  }
+  return -1;
 }
 
 // Finds free addresses that begin at a page of the driver, and adds the range there.
@@ -161,7 +164,8 @@ Status GpuMemory::allocate(int context, size_t bytes, Kind kind, void*& memory) 
   if (kind == Kind::Allocated && sharingHas("handles")) {
     EmulatedDriver& driver = EmulatedDriver::ofThisProcess();
     range.device = driver.numberOnHost(driver.numbered(context)->device);
-    if (Status status = makeShared(wholeGpuPages(bytes), range.device, range.fd); !status) return status;
+    if (Status status = makeShared(wholeGpuPages(bytes), kEmulatedMemoryName, range.device, range.fd); !status)
+      return status;
     bytes = wholeGpuPages(bytes);
   }
   const int fd = range.fd.get();
@@ -194,6 +198,12 @@ bool GpuMemory::enablePeer(int context, int peer) {
     if (range.kind == Kind::Allocated && range.context == peer) giveUsers(range, usersOf(peer, range.kind));
   }
   return true;
+}
+
+void GpuMemory::forget(int context) {
+  const std::lock_guard lock(mutex_);
+  for (uint16_t& reaches : reaches_) reaches = static_cast<uint16_t>(reaches & ~(1u << context));
+  reaches_[context] = static_cast<uint16_t>(1u << context);
 }
 
 Status GpuMemory::exportHandle(const void* memory, unsigned char* handle, size_t bytes) {
@@ -253,9 +263,10 @@ bool GpuMemory::closeHandle(void* memory) {
   return release(memory, Kind::Opened);
 }
 
-Status GpuMemory::create(size_t bytes, int device, int& fd) {
+Status GpuMemory::create(size_t bytes, int device, bool shareable, int& fd) {
   UniqueFd made;
-  if (Status status = makeShared(bytes, device, made); !status) return status;
+  const char* prefix = shareable ? kEmulatedMemoryName : kUnsharedMemoryName;
+  if (Status status = makeShared(bytes, prefix, device, made); !status) return status;
   void* all = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.get(), 0);
   if (all == MAP_FAILED) return Status::system("mmap", "bytes=" + std::to_string(bytes));
   std::memset(all, kUninitialised, bytes);

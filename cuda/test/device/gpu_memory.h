@@ -25,7 +25,8 @@ namespace jccl::emulator {
 // Name in /proc of the descriptors and mappings that processes share, followed by the number of the GPU on the host.
 // Tests use the name to count leaked ones.
 constexpr const char* kEmulatedMemoryName = "jccl-emulated-gpu";
-constexpr size_t kGpuPageBytes = size_t{2} << 20;  // unit in which a driver maps memory
+constexpr const char* kUnsharedMemoryName = "jccl-emulated-own";  // of allocations that cannot be exported
+constexpr size_t kGpuPageBytes = size_t{2} << 20;                 // unit in which a driver maps memory
 
 // Returns true if JCCL_EMULATED_SHARING contains the word.
 bool sharingHas(const char* word);
@@ -64,6 +65,8 @@ class GpuMemory {
   bool release(void* memory, Kind kind);
   // Enables access of `context` to memory of the context `peer`. Returns false if it was enabled before.
   bool enablePeer(int context, int peer);
+  // Ends the access of a context to memory of others, and of others to its memory.
+  void forget(int context);
 
   // Legacy handles contain the process and the number of the descriptor. A handle stands for a whole allocation that is
   // not freed. A context that opens a handle again gets the same address, and must close the handle as often as it has
@@ -74,7 +77,7 @@ class GpuMemory {
 
   // The driver's virtual memory management. A descriptor represents an allocation. `device` is the number on the host of
   // the GPU that has the memory.
-  Status create(size_t bytes, int device, int& fd);
+  Status create(size_t bytes, int device, bool shareable, int& fd);
   // Returns that number for a descriptor of any process; -1 if it represents no memory of a GPU.
   static int deviceOf(int fd);
   Status reserve(size_t bytes, void*& memory);

@@ -115,7 +115,7 @@ final class DeviceConnector {
         int channels = channels();
         int ordinal = peers.get(rank).device().orElseThrow().ordinal();
         DeviceHandleExchange handles = new DeviceHandleExchange(context, peers, apart);
-        DeviceEngine engine = DeviceEngine.create(config(ordinal, channels, handles.needsDescriptors()));
+        DeviceEngine engine = DeviceEngine.create(config(ordinal, channels, handles));
         boolean connected = false;
         try {
             IntStream.range(0, context.size())
@@ -420,7 +420,7 @@ final class DeviceConnector {
         return max == 0 ? fewest : Math.min(max, fewest);
     }
 
-    private DeviceConfig config(int ordinal, int channels, boolean descriptors) {
+    private DeviceConfig config(int ordinal, int channels, DeviceHandleExchange handles) {
         DeviceConfig config = new DeviceConfig();
         config.set(DeviceConfig.RANK, rank);
         config.set(DeviceConfig.SIZE, context.size());
@@ -434,7 +434,8 @@ final class DeviceConnector {
         ByteBuffer id = ByteBuffer.wrap(context.membership().sessionId());
         config.set(DeviceConfig.COMM_ID_HI, id.getLong());
         config.set(DeviceConfig.COMM_ID_LO, id.getLong());
-        config.set(DeviceConfig.DESCRIPTORS, descriptors);
+        config.set(DeviceConfig.DESCRIPTORS, handles.needsDescriptors());
+        config.set(DeviceConfig.HANDLES, handles.needsHandles());
         config.set(DeviceConfig.RECORDED_OPERATIONS, settings.get(RecorderSettings.RECORDER_OPERATIONS));
         return config;
     }

@@ -102,6 +102,11 @@ final class DeviceHandleExchange {
         return hasOtherProcessesOnHost() && settings.get(TransportSettings.CUMEM_ENABLE) != 0;
     }
 
+    /** Returns true if this rank must offer its memory by legacy handles, to other processes of its host. */
+    boolean needsHandles() {
+        return hasOtherProcessesOnHost() && settings.get(TransportSettings.CUMEM_ENABLE) == 0;
+    }
+
     private boolean hasOtherProcessesOnHost() {
         return IntStream.range(0, context.size())
                 .anyMatch(peer -> !sameProcess(peer) && keptApart(peer).isEmpty());

@@ -56,9 +56,13 @@ public final class DeviceConfig {
     @Native
     public static final int RECORDED_OPERATIONS = 11;
 
+    /** 1 to allocate the segment so that other processes can open it by CUDA IPC's legacy handles. */
+    @Native
+    public static final int HANDLES = 12;
+
     /** Count of the values. */
     @Native
-    static final int LENGTH = 12;
+    static final int LENGTH = 13;
 
     final long[] numbers = new long[LENGTH];
 
