@@ -37,6 +37,7 @@ public final class CommunicatorConfig {
     private final @Nullable Protocol protocol;
     private final @Nullable TransportKind transport;
     private final @Nullable Integer channels;
+    private final @Nullable Integer maxBlocks;
     private final @Nullable Integer device;
     private final Map<String, String> settings;
 
@@ -49,6 +50,7 @@ public final class CommunicatorConfig {
         this.protocol = builder.protocol;
         this.transport = builder.transport;
         this.channels = builder.channels;
+        this.maxBlocks = builder.maxBlocks;
         this.device = builder.device;
         this.settings = Map.copyOf(builder.settings);
     }
@@ -106,6 +108,11 @@ public final class CommunicatorConfig {
         return Optional.ofNullable(channels);
     }
 
+    /** Returns the largest number of thread blocks of a kernel, if set. */
+    public Optional<Integer> maxBlocks() {
+        return Optional.ofNullable(maxBlocks);
+    }
+
     /** Returns the number of this rank's GPU in this process, if the rank has one. */
     public Optional<Integer> device() {
         return Optional.ofNullable(device);
@@ -132,6 +139,7 @@ public final class CommunicatorConfig {
         put(set, "protocol", protocol);
         put(set, "transport", transport);
         put(set, "channels", channels);
+        put(set, "maxBlocks", maxBlocks);
         put(set, "device", device);
         return "CommunicatorConfig" + set;
     }
@@ -153,6 +161,7 @@ public final class CommunicatorConfig {
         builder.protocol = protocol;
         builder.transport = transport;
         builder.channels = channels;
+        builder.maxBlocks = maxBlocks;
         builder.device = device;
         builder.settings.putAll(settings);
         return builder;
@@ -172,6 +181,7 @@ public final class CommunicatorConfig {
         private @Nullable Protocol protocol;
         private @Nullable TransportKind transport;
         private @Nullable Integer channels;
+        private @Nullable Integer maxBlocks;
         private @Nullable Integer device;
         private final Map<String, String> settings = new TreeMap<>();
 
@@ -235,6 +245,17 @@ public final class CommunicatorConfig {
         }
 
         /**
+         * Limits the thread blocks that an operation occupies on a GPU, 1 to 64, so that more multiprocessors remain
+         * for the application's kernels. Each channel takes one block, so that this limits channels on host memory,
+         * too. Without a limit, JCCL takes as many blocks as the links between the GPUs need, at most 32. All ranks
+         * must give the same number. Sets {@code JCCL_MAX_NCHANNELS}.
+         */
+        public Builder maxBlocks(int maxBlocks) {
+            this.maxBlocks = maxBlocks;
+            return this;
+        }
+
+        /**
          * Assigns a GPU to this rank, by the number of the GPU in this process. Operations of the rank can then use
          * device memory. Either all ranks of a communicator have a GPU, or none has. Several ranks can share a GPU.
          */
@@ -270,6 +291,14 @@ public final class CommunicatorConfig {
             if (channels != null && (channels < 1 || channels > AlgorithmSettings.MAX_CHANNELS)) {
                 throw new IllegalArgumentException("channels=" + channels + ": expected 1 to "
                         + AlgorithmSettings.MAX_CHANNELS + "; leave it out for JCCL's choice");
+            }
+            if (maxBlocks != null && (maxBlocks < 1 || maxBlocks > AlgorithmSettings.MAX_CHANNELS)) {
+                throw new IllegalArgumentException("maxBlocks=" + maxBlocks + ": expected 1 to "
+                        + AlgorithmSettings.MAX_CHANNELS + "; leave it out for JCCL's choice");
+            }
+            if (channels != null && maxBlocks != null && channels > maxBlocks) {
+                throw new IllegalArgumentException("channels=" + channels + " maxBlocks=" + maxBlocks
+                        + ": expected at most as many channels as blocks; leave one of them out");
             }
             if (device != null && device < 0) {
                 throw new IllegalArgumentException(

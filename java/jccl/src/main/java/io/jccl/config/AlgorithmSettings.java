@@ -61,7 +61,8 @@ public final class AlgorithmSettings {
             List.of("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS"),
             integer(0, MAX_CHANNELS),
             0,
-            "The maximum number of channels; 0: no maximum.");
+            "The maximum number of channels; 0: no maximum. On a GPU each channel takes a thread block, and JCCL takes"
+                    + " at most 32: as many as the links between the GPUs need, if the GPU has them free.");
 
     public static final Setting<Integer> CROSS_NIC = GROUP.add(
             "JCCL_CROSS_NIC",

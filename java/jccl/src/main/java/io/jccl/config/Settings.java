@@ -120,7 +120,7 @@ public final class Settings {
         put(overrides, TransportSettings.TRANSPORT, config.transport());
         put(overrides, AlgorithmSettings.DEVICE, config.device());
         put(overrides, AlgorithmSettings.MIN_NCHANNELS, config.channels());
-        put(overrides, AlgorithmSettings.MAX_NCHANNELS, config.channels());
+        put(overrides, AlgorithmSettings.MAX_NCHANNELS, config.channels().or(config::maxBlocks));
         return overrides;
     }
 

@@ -315,6 +315,12 @@ class MisuseTest {
         refused(
                 () -> LocalRanks.config().channels(65).build(),
                 "channels=65: expected 1 to 64; leave it out for JCCL's choice");
+        refused(
+                () -> LocalRanks.config().maxBlocks(0).build(),
+                "maxBlocks=0: expected 1 to 64; leave it out for JCCL's choice");
+        refused(
+                () -> LocalRanks.config().channels(8).maxBlocks(4).build(),
+                "channels=8 maxBlocks=4: expected at most as many channels as blocks; leave one of them out");
     }
 
     @Test
