@@ -71,6 +71,10 @@ static_assert(isLayout({CONFIG(RANK), CONFIG(SIZE), CONFIG(CHANNELS), CONFIG(DEV
                         CONFIG(COMM_ID_LO), CONFIG(DESCRIPTORS), CONFIG(RECORDED_OPERATIONS), CONFIG(HANDLES)},
                        CONFIG(LENGTH)));
 
+static_assert(CONFIG(MAX_THREADS) == device::kMaxBlockThreads);
+static_assert(CONFIG(DIRECT_CHANNELS) == device::DevicePlan::kOpenChannels);
+static_assert(CONFIG(DIRECT_RANKS) == device::kMaxLinks + 1);
+
 Status readConfig(const std::vector<int64_t>& values, device::DeviceCommunicatorConfig& config) {
   if (values.size() != CONFIG(LENGTH)) {
     return Status::invalid("configLength=" + std::to_string(values.size()) + ", expected " +

@@ -10,7 +10,6 @@
 namespace jccl::device {
 namespace {
 
-constexpr int kOpenChannels = 2;  // channels with connections to every peer for direct schedules, sends and receives
 constexpr int kAreas = 32;
 constexpr int kReservedMultiprocessors = 2;
 constexpr int kMaxRanks = kMaxLinks + 1;
@@ -22,7 +21,7 @@ constexpr std::chrono::microseconds kEndSleep{200};
 DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
     : config_(config),
       shape_(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes),
-      plan_(config.rank, config.size, config.channels, std::min(config.channels, kOpenChannels), shape_),
+      plan_(config.rank, config.size, config.channels, std::min(config.channels, DevicePlan::kOpenChannels), shape_),
       peers_(config.size),
       keepAlive_(KeepAliveGroup::of(config.token)),
       buffers_(config.rank, config.size),

@@ -29,6 +29,9 @@ namespace jccl::device {
 
 class DevicePlan {
  public:
+  // Channels with connections to every peer for direct schedules, sends and receives.
+  static constexpr int kOpenChannels = 2;
+
   DevicePlan(int rank, int size, int channels, int openChannels, const ConnectionShape& shape);
 
   Status setRing(int channel, const std::vector<int>& order);

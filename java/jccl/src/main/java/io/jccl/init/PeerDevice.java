@@ -3,6 +3,7 @@ package io.jccl.init;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
 import io.jccl.nativelib.CudaLoader;
+import io.jccl.nativelib.DeviceConfig;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;
@@ -24,14 +25,9 @@ import org.slf4j.LoggerFactory;
 record PeerDevice(
         int ordinal, String uuid, String busId, int capability, int blocks, int freeBlocks, boolean servedByMps) {
 
-    /** Threads of a block if no setting gives a number: every multiprocessor has registers for one such block. */
-    private static final int DEFAULT_THREADS = 384;
-
     private static final Logger LOG = LoggerFactory.getLogger(PeerDevice.class);
 
     private static final int MIN_THREADS = 64;
-
-    private static final int MAX_THREADS = 384;
 
     private static final int MAX_CHARS = 64;
 
@@ -62,7 +58,7 @@ record PeerDevice(
     /** Returns the number of threads of a block. */
     static int threads(Settings settings) {
         int asked = settings.get(AlgorithmSettings.NTHREADS);
-        return asked == 0 ? DEFAULT_THREADS : Math.max(MIN_THREADS, Math.min(MAX_THREADS, asked));
+        return asked == 0 ? DeviceConfig.MAX_THREADS : Math.max(MIN_THREADS, Math.min(DeviceConfig.MAX_THREADS, asked));
     }
 
     void write(WireWriter out) {

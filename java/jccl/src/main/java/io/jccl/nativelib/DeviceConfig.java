@@ -60,6 +60,18 @@ public final class DeviceConfig {
     @Native
     public static final int HANDLES = 12;
 
+    /** Largest number of threads of a block: more would not leave enough registers for each of them. */
+    @Native
+    public static final int MAX_THREADS = 384;
+
+    /** Largest number of channels of a direct operation through slots: only these connect each rank with every other. */
+    @Native
+    public static final int DIRECT_CHANNELS = 2;
+
+    /** Largest number of ranks of a direct operation, also in place. */
+    @Native
+    public static final int DIRECT_RANKS = 64;
+
     /** Count of the values. */
     @Native
     static final int LENGTH = 13;

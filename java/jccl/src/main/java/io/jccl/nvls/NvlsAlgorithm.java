@@ -45,7 +45,26 @@ final class NvlsAlgorithm implements AddedGpuAlgorithm {
     @Override
     public double gbps(Collective collective, GpuShape shape) {
         double efficiency = EFFICIENCY[shape.minCapability() < SECOND_CAPABILITY ? 0 : 1];
-        return shape.switchGBps() * efficiency / trips(collective, shape);
+        return efficiency * linkGBps(collective, shape);
+    }
+
+    @Override
+    public double linkGBps(Collective collective, GpuShape shape) {
+        return shape.switchGBps() / trips(collective, shape);
+    }
+
+    /**
+     * A rank's blocks copy its data into slots, reduce or send its shard through the switch, and copy the results from
+     * slots: nvls_kernel.h.
+     */
+    @Override
+    public double accessed(Collective collective, GpuShape shape) {
+        double shard = 1.0 / shape.ranks();
+        return switch (collective) {
+            case ALL_REDUCE -> 4 + 2 * shard;
+            case REDUCE_SCATTER -> 2 + 4 * shard; // fill all data, reduce and store the shard, copy it out
+            default -> 2 + 2 * shard; // store the own part, copy all parts out
+        };
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.jccl.planning;
 
+import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.planning.CommunicatorPlan.GpuPlan;
 import io.jccl.tuning.AddedGpuAlgorithm;
@@ -9,11 +10,11 @@ import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.CostModel;
 import io.jccl.tuning.DeviceModel;
 import io.jccl.tuning.GpuShape;
-import io.jccl.tuning.GraphCostModel;
 import io.jccl.tuning.HostTraits;
 import io.jccl.tuning.TimeModel;
 import io.jccl.tuning.TuningOverrides;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -47,8 +48,11 @@ public final class Planner {
         }
         CommunicatorShape shape = hostShape(host, hosts, local, options);
         TimeModel model = host.gpu()
-                ? new GraphCostModel(
+                ? new DeviceModel(
                         gpuShape(host, hosts, options),
+                        1,
+                        false,
+                        EnumSet.allOf(Protocol.class),
                         options.overrides(),
                         options.added().onGpus())
                 : new CostModel(options.costs(), shape);
@@ -153,6 +157,8 @@ public final class Planner {
                 .map(gpu -> gpu.shape().withChannels(facts.channels()))
                 .orElseGet(() -> DeviceModel.assumedShape(
                         plan.host().size(),
+                        plan.host().hosts().size(),
+                        localRanks(plan.host()),
                         facts.channels(),
                         plan.host().treeDepth(0),
                         facts.ranksPerDevice(),
@@ -174,14 +180,10 @@ public final class Planner {
      * @param traits the traits of all hosts together
      */
     private static GpuShape shape(Plan plan, HostTraits traits, CommunicatorShape.SlotBytes slots) {
-        int localRanks = plan.hosts().stream()
-                .mapToInt(host -> host.ranks().size())
-                .max()
-                .orElseThrow();
         return new GpuShape(
                 plan.size(),
                 plan.hosts().size(),
-                localRanks,
+                localRanks(plan),
                 plan.channels(),
                 plan.treeDepth(0),
                 plan.ringGraph(),
@@ -190,6 +192,11 @@ public final class Planner {
                 traits.maxCapability(),
                 traits.amdProcessors(),
                 slots,
-                traits.switchGBps());
+                traits.switchGBps(),
+                traits.peers());
+    }
+
+    private static int localRanks(Plan plan) {
+        return plan.hosts().stream().mapToInt(host -> host.ranks().size()).max().orElseThrow();
     }
 }

@@ -4,6 +4,7 @@ import io.jccl.BootstrapException;
 import io.jccl.internal.Causes;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
+import io.jccl.search.PeerRates;
 import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
 import io.jccl.tuning.HostTraits;
@@ -23,7 +24,7 @@ import java.util.Set;
  * survey │ u8 gpus │ gpus: survey
  *
  * survey:        f64 netGBps │ i32 cores │ u8 gpu │ i32 minCapability │ i32 maxCapability │ u8 amd │ f64 switchGBps │
- *                rings │ trees │ u8 chains │ chains: chains
+ *                f64 allPairs │ f64 onePair │ f64 singlePair │ f64 hostLink │ rings │ trees │ u8 chains │ chains: chains
  * rings, trees, chains:
  *                u8 pattern │ f64 bwIntra │ f64 bwInter │ u8 typeIntra │ u8 typeInter │ u8 crossNic │ u8 withRails │
  *                u8 orders
@@ -66,6 +67,8 @@ public final class SurveyCodec {
                 .i32(traits.maxCapability())
                 .flag(traits.amdProcessors())
                 .f64(traits.switchGBps());
+        PeerRates peers = traits.peers();
+        out.f64(peers.all()).f64(peers.one()).f64(peers.single()).f64(peers.host());
         ChannelGraph rings = survey.channels().rings();
         ChannelGraph trees = survey.channels().trees();
         write(out, lowest ? rings : rings.withoutOrders());
@@ -117,7 +120,8 @@ public final class SurveyCodec {
         double netGBps = in.f64();
         int cores = in.i32();
         boolean gpu = in.flag();
-        HostTraits traits = new HostTraits(in.i32(), in.i32(), in.flag(), in.f64());
+        HostTraits traits = new HostTraits(
+                in.i32(), in.i32(), in.flag(), in.f64(), new PeerRates(in.f64(), in.f64(), in.f64(), in.f64()));
         boolean lowest = ranks.get(0) == rank;
         ChannelGraph rings = graph(in, ranks, lowest);
         ChannelGraph trees = graph(in, ranks, lowest);

@@ -85,7 +85,7 @@ public record Surveyor(
         long last = nanoClock.getAsLong();
         MachineSurvey survey = new MachineSurvey(
                 new RankChannels(rank, hostId, gpu, rings, trees, chains),
-                HostTraits.of(topology),
+                HostTraits.of(paths),
                 networkGBps(topology),
                 cores);
         return new LocalSurvey(

@@ -31,11 +31,6 @@ public record GraphSummary(Pattern pattern, int channels, double bwIntra, double
         return channels * Math.min(bwIntra, bwInter);
     }
 
-    /** Returns this summary with the bandwidth of each channel limited to {@code gbps}. */
-    public GraphSummary carryingAtMost(double gbps) {
-        return new GraphSummary(pattern, channels, Math.min(bwIntra, gbps), Math.min(bwInter, gbps), typeIntra);
-    }
-
     /**
      * Returns this summary for ranks of one host that reach each other only through host memory.
      *

@@ -33,6 +33,19 @@ public interface AddedGpuAlgorithm {
     double gbps(Collective collective, GpuShape shape);
 
     /**
+     * Returns the bytes that the blocks of a rank read and write for each byte of an operation; 0 if blocks do not limit
+     * the algorithm.
+     */
+    default double accessed(Collective collective, GpuShape shape) {
+        return 0;
+    }
+
+    /** Returns the bandwidth in GB/s that links allow, without any loss; counts bytes as {@link #gbps}. */
+    default double linkGBps(Collective collective, GpuShape shape) {
+        return gbps(collective, shape);
+    }
+
+    /**
      * Returns a test that is true for an operation, packed as for native code, that this algorithm can execute if the
      * ranks' counts are equal.
      *

@@ -87,6 +87,11 @@ public record Choice(
         return new Choice(algorithm, protocol, channels, chunkBytes, false, twoShot, byHosts);
     }
 
+    /** Returns this choice with another number of channels. */
+    Choice onChannels(int number) {
+        return new Choice(algorithm, protocol, number, chunkBytes, tryZeroCopy, twoShot, byHosts);
+    }
+
     /** Returns the packed form. */
     public long pack() {
         return Numbers.of(algorithm)

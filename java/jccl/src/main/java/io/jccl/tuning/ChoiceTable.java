@@ -167,6 +167,11 @@ public final class ChoiceTable {
         return model.micros(collective, choice(collective, bytes), bytes);
     }
 
+    /** Returns the least time in microseconds in which the links can carry an operation as it is executed. */
+    public double linkMicros(Collective collective, long bytes) {
+        return model.linkMicros(collective, choice(collective, bytes), bytes);
+    }
+
     /** Returns notes for the log about settings that do not apply to a collective; empty if all apply. */
     public List<String> notes() {
         return List.copyOf(notes);

@@ -3,45 +3,48 @@ package io.jccl.tuning;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
+import io.jccl.nativelib.DeviceConfig;
 import io.jccl.search.GraphSummary;
 import io.jccl.search.Pattern;
+import io.jccl.search.PeerRates;
 import io.jccl.topology.LinkSpeeds;
 import io.jccl.topology.PathType;
+import io.jccl.tuning.GraphCosts.Medium;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
  * Predicts operations on GPUs: by {@link GraphCostModel} through channels, and in addition the direct algorithm that
- * reads and writes buffers in place.
+ * reads and writes buffers in place. No operation is predicted to be faster than links, blocks and memory allow:
  *
- * <p>The constants come from data sheets, except {@link #THROUGH_SLOTS}, which was measured.
+ * <ul>
+ *   <li>the links on the paths of all its transfers, some of which several GPUs share ({@link #linkMicros});
+ *   <li>the blocks of its channels, each of which reads and writes memory at a limited rate;
+ *   <li>the memory of each GPU, which all ranks on the GPU share.
+ * </ul>
+ *
+ * <p>{@link KernelCosts} has the bytes that each kind of kernel moves.
  */
 public final class DeviceModel implements TimeModel {
 
-    /** Bandwidth of one channel's thread block, in GB/s. */
+    /** Bandwidth of one channel's thread block in a ring whose links are unknown, in GB/s. */
     private static final double CHANNEL_GBPS = 20;
     /**
      * Bandwidth of one GPU's link to its host in each direction, in GB/s: PCI Express 3.0 x16 less its overhead. Newer
      * links carry more, but data through host memory is also limited by that memory and by other GPUs' links.
      */
     public static final double HOST_LINK_GBPS = 12;
-    /** Time of a launch and of the two barriers of an operation in place, in microseconds. */
-    private static final double IN_PLACE_MICROS = 8;
-
-    /**
-     * Share of the bandwidth in place that is left if ranks share a device and data goes through slots, because it is
-     * written and read once more. Measured with two ranks on an H100, all-reduce of 128 MiB: 279 GB/s instead of 473.
-     */
-    private static final double THROUGH_SLOTS = 0.59;
-
-    private static final double BYTES_PER_MICRO = 1000;
+    /** Time of a launch, and of preparing an operation in place, in microseconds; an estimate. */
+    private static final double IN_PLACE_BASE_MICROS = 6.8;
 
     private final GraphCostModel channels;
-    private final int ranks;
-    private final int channelCount;
-    private final double inPlaceGBps; // ranks that share a device share its memory
+    private final KernelCosts costs;
+    private final GpuShape shape;
+    private final List<AddedGpuAlgorithm> added;
+    private final double memoryGBps; // for the accesses of each rank; ranks that share a device share its memory
+    private final double meetingMicros; // of the two barriers of an operation in place
     private final boolean inPlace;
-    private final int chunkBytes; // in choices for operations in place, which move no chunks: any valid value
     private final Set<Protocol> protocols;
 
     /**
@@ -65,25 +68,28 @@ public final class DeviceModel implements TimeModel {
             Set<Protocol> protocols,
             TuningOverrides overrides,
             List<AddedGpuAlgorithm> added) {
-        this.ranks = shape.ranks();
-        this.channelCount = shape.channels();
-        double memoryGBps = LinkSpeeds.deviceMemory(shape.minCapability());
-        this.inPlaceGBps = Math.min(memoryGBps / ranksPerDevice, CHANNEL_GBPS * channelCount);
-        boolean oneDevice = ranks > 1 && ranksPerDevice == ranks;
-        GpuShape slots = oneDevice ? shape.carryingAtMost(THROUGH_SLOTS * inPlaceGBps) : shape;
-        this.channels = new GraphCostModel(slots, overrides, added);
+        this.shape = shape;
+        this.memoryGBps = 2 * LinkSpeeds.deviceMemory(shape.minCapability()) / ranksPerDevice;
+        this.channels = new GraphCostModel(shape, overrides, added);
+        this.costs = new KernelCosts(shape, overrides.threads());
+        this.added = List.copyOf(added);
+        this.meetingMicros =
+                2 * GraphCosts.hopMicros(Medium.within(shape.ring().typeIntra()), Algorithm.RING, Protocol.LL);
         this.inPlace = inPlace;
-        this.chunkBytes = shape.slots().simple();
         this.protocols = Set.copyOf(protocols);
     }
 
     /**
      * Returns the shape that is assumed if no topology is known.
      *
+     * @param hosts the number of hosts
+     * @param localRanks the largest number of ranks on one host
      * @param ranksPerDevice the largest number of ranks that share a device; all ranks if there is only one device
      */
     public static GpuShape assumedShape(
             int ranks,
+            int hosts,
+            int localRanks,
             int channelCount,
             int treeDepth,
             int ranksPerDevice,
@@ -98,8 +104,8 @@ public final class DeviceModel implements TimeModel {
         double each = Math.min(CHANNEL_GBPS, LinkSpeeds.deviceMemory(minCapability) / hops / channelCount);
         return new GpuShape(
                 ranks,
-                1,
-                ranks,
+                hosts,
+                localRanks,
                 channelCount,
                 treeDepth,
                 new GraphSummary(Pattern.RING, channelCount, each, each, path),
@@ -108,7 +114,17 @@ public final class DeviceModel implements TimeModel {
                 maxCapability,
                 false,
                 slots,
-                0);
+                0,
+                PeerRates.UNLIMITED);
+    }
+
+    /**
+     * Returns the bandwidth of one thread block in a long ring, in GB/s.
+     *
+     * @param capability the compute capability times ten, 0 if unknown
+     */
+    public static double ringGBpsOfBlock(int capability) {
+        return KernelCosts.ringGBpsOfBlock(capability);
     }
 
     @Override
@@ -127,28 +143,84 @@ public final class DeviceModel implements TimeModel {
                 && (channels.exists(collective, algorithm, protocol) || isInPlace(collective, algorithm, protocol));
     }
 
+    @Override
+    public boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
+        return isInPlace(collective, algorithm, Protocol.SIMPLE)
+                || channels.worthComparing(collective, algorithm, bytes);
+    }
+
     private boolean isInPlace(Collective collective, Algorithm algorithm, Protocol protocol) {
         boolean suits = collective == Collective.ALL_REDUCE
                 || collective == Collective.ALL_GATHER
                 || collective == Collective.REDUCE_SCATTER;
-        return inPlace && suits && algorithm == Algorithm.DIRECT && protocol == Protocol.SIMPLE && ranks > 1;
+        return inPlace
+                && suits
+                && algorithm == Algorithm.DIRECT
+                && protocol == Protocol.SIMPLE
+                && shape.ranks() > 1
+                && shape.ranks() <= DeviceConfig.DIRECT_RANKS;
     }
 
     @Override
     public List<Choice> candidates(
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
         if (isInPlace(collective, algorithm, protocol)) {
-            return List.of(new Choice(algorithm, protocol, channelCount, chunkBytes, true));
+            int used = overrides.maxChannels(shape.channels());
+            // An operation in place moves no chunks: any valid value.
+            return List.of(new Choice(algorithm, protocol, used, shape.slots().simple(), true));
         }
         return channels.candidates(collective, algorithm, protocol, bytes, overrides);
     }
 
     @Override
     public double micros(Collective collective, Choice choice, long bytes) {
-        if (!isInPlace(collective, choice.algorithm(), choice.protocol())) {
-            return channels.micros(collective, choice, bytes);
+        if (isInPlace(collective, choice.algorithm(), choice.protocol())) {
+            double links = linkMicros(collective, choice, bytes) * costs.slownessInPlace(collective, bytes);
+            double moved = bytes * costs.accessedInPlace(collective, bytes);
+            return IN_PLACE_BASE_MICROS + meetingMicros + Math.max(links, accessMicros(choice.channels(), moved));
         }
-        // Every byte is read once and written once for each rank.
-        return IN_PLACE_MICROS + bytes / (inPlaceGBps * BYTES_PER_MICRO);
+        double moving = boundMicros(collective, choice, bytes);
+        // A smaller size with fewer channels may take longer. Predicted times never decrease with the size.
+        long perChannel = channels.bytesPerChannel(choice.algorithm(), choice.protocol());
+        for (int fewer = 1; fewer < choice.channels(); fewer++) {
+            long last = Math.min(bytes, (fewer + 1) * perChannel - 1);
+            moving = Math.max(moving, last > 0 ? boundMicros(collective, choice.onChannels(fewer), last) : 0);
+        }
+        return channels.latencyMicros(collective, choice, bytes)
+                + Math.max(moving, channels.transferMicros(collective, choice, bytes));
+    }
+
+    /** Returns the least time in which links, blocks and memory can move the bytes of an operation through slots. */
+    private double boundMicros(Collective collective, Choice choice, long bytes) {
+        double accessed = addedFor(choice.algorithm())
+                .map(one -> one.accessed(collective, shape))
+                .orElseGet(() -> costs.accessedThroughSlots(collective, choice));
+        return Math.max(linkMicros(collective, choice, bytes), accessMicros(choice.channels(), bytes * accessed));
+    }
+
+    /** Returns the time in which a rank's blocks and the memory of its device move bytes. */
+    private double accessMicros(int blocks, double bytes) {
+        return bytes / Math.min(costs.blocksGBps(blocks), memoryGBps) / GraphCosts.BYTES_PER_MICRO;
+    }
+
+    @Override
+    public double linkMicros(Collective collective, Choice choice, long bytes) {
+        if (shape.ranks() == 1) {
+            return 0;
+        }
+        if (isInPlace(collective, choice.algorithm(), choice.protocol())) {
+            return costs.inPlaceMicros(collective, bytes);
+        }
+        return switch (choice.algorithm()) {
+            case RING, TREE -> channels.linkMicros(collective, choice, bytes);
+            case DIRECT -> costs.directMicros(collective, choice, bytes);
+            default -> addedFor(choice.algorithm())
+                    .map(one -> bytes / one.linkGBps(collective, shape) / GraphCosts.BYTES_PER_MICRO)
+                    .orElse(0.0);
+        };
+    }
+
+    private Optional<AddedGpuAlgorithm> addedFor(Algorithm algorithm) {
+        return added.stream().filter(one -> one.algorithm() == algorithm).findFirst();
     }
 }

@@ -1,6 +1,7 @@
 package io.jccl.tuning;
 
 import io.jccl.search.GraphSummary;
+import io.jccl.search.PeerRates;
 import java.util.Objects;
 
 /**
@@ -21,6 +22,7 @@ import java.util.Objects;
  * @param slots payload bytes of one slot for each protocol
  * @param switchGBps bandwidth of each GPU's links to a switch between all GPUs in each direction, in GB/s; 0 if no
  *     switch reduces
+ * @param peers the bandwidth between each pair of GPUs of one host
  */
 public record GpuShape(
         int ranks,
@@ -34,12 +36,14 @@ public record GpuShape(
         int maxCapability,
         boolean amdProcessors,
         CommunicatorShape.SlotBytes slots,
-        double switchGBps) {
+        double switchGBps,
+        PeerRates peers) {
 
     public GpuShape {
         Objects.requireNonNull(ring, "ring");
         Objects.requireNonNull(tree, "tree");
         Objects.requireNonNull(slots, "slots");
+        Objects.requireNonNull(peers, "peers");
         if (ranks < 1 || hosts < 1 || hosts > ranks || localRanks < 1 || localRanks > ranks - hosts + 1) {
             throw new IllegalArgumentException("ranks=" + ranks + " hosts=" + hosts + " localRanks=" + localRanks
                     + ": expected 1 <= hosts <= ranks and 1 <= localRanks <= ranks - hosts + 1");
@@ -63,7 +67,7 @@ public record GpuShape(
 
     /** Returns this shape with another number of channels. */
     public GpuShape withChannels(int number) {
-        return with(number, ring, tree, switchGBps);
+        return with(number, ring, tree, switchGBps, peers);
     }
 
     /**
@@ -73,19 +77,11 @@ public record GpuShape(
      * @param gbps bandwidth of one GPU's link to its host in each direction, in GB/s
      */
     public GpuShape throughHost(double gbps) {
-        return with(channels, ring.throughHost(gbps), tree.throughHost(gbps), 0);
+        double link = Math.min(gbps, peers.host());
+        return with(channels, ring.throughHost(link), tree.throughHost(link), 0, peers.throughHost(localRanks, link));
     }
 
-    /** Returns this shape with the total bandwidth of the used channels limited to {@code gbps}. */
-    GpuShape carryingAtMost(double gbps) {
-        return with(
-                channels,
-                ring.carryingAtMost(gbps / Math.min(ring.channels(), channels)),
-                tree.carryingAtMost(gbps / Math.min(tree.channels(), channels)),
-                switchGBps);
-    }
-
-    private GpuShape with(int number, GraphSummary rings, GraphSummary trees, double switched) {
+    private GpuShape with(int number, GraphSummary rings, GraphSummary trees, double switched, PeerRates rates) {
         return new GpuShape(
                 ranks,
                 hosts,
@@ -98,7 +94,8 @@ public record GpuShape(
                 maxCapability,
                 amdProcessors,
                 slots,
-                switched);
+                switched,
+                rates);
     }
 
     /** Returns true if a switch between the GPUs of all ranks can reduce. */

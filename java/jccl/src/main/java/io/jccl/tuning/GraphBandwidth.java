@@ -3,6 +3,7 @@ package io.jccl.tuning;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
+import io.jccl.nativelib.DeviceConfig;
 import io.jccl.search.GraphSummary;
 import io.jccl.search.Pattern;
 import io.jccl.tuning.GraphCosts.Generation;
@@ -53,21 +54,44 @@ final class GraphBandwidth {
      * Returns the bytes of the operation per nanosecond. The bytes are the larger of a rank's buffers, as in the algbw
      * of {@code jccl perf}.
      */
-    double gbps(Collective collective, Algorithm algorithm, Protocol protocol, long bytes) {
-        return switch (algorithm) {
+    double gbps(Collective collective, Choice choice, long bytes) {
+        Protocol protocol = choice.protocol();
+        return switch (choice.algorithm()) {
             case RING -> carriedByRing(collective, protocol) / ringTrips(collective);
             case TREE -> carriedByTree(protocol) * GraphCosts.treeFilling(protocol, bytes) / TREE_TRIPS;
-            case DIRECT -> direct(collective, protocol);
+            case DIRECT -> direct(collective, protocol) / directTrips(collective, choice.twoShot());
             default -> throw new IllegalArgumentException(
-                    "algorithm=" + algorithm.label() + ": expected ring, tree or direct");
+                    "algorithm=" + choice.algorithm().label() + ": expected ring, tree or direct");
         };
+    }
+
+    /**
+     * Returns the time in microseconds in which the links of a ring or tree carry the bytes of an operation.
+     *
+     * @param used number of channels that are used, which repeat the found channels in turn
+     */
+    double linkMicros(Collective collective, Algorithm algorithm, int used, long bytes) {
+        if (shape.ranks() == 1) {
+            return 0;
+        }
+        boolean tree = algorithm == Algorithm.TREE;
+        int found = (tree ? shape.tree() : shape.ring()).channels();
+        int step = tree && !shape.oneHost() ? 2 : 1; // between hosts, two neighbouring channels use the same found tree
+        double repeats = step * Math.ceil(Math.ceil((double) used / step) / found);
+        double busiest = Math.min(used, repeats) / used; // share of the data on the most repeated found channel
+        double trips = tree ? TREE_TRIPS : ringTrips(collective);
+        double each = tree ? treeGBpsOfOne() : ringGBpsOfOne();
+        return bytes * trips * busiest / each / GraphCosts.BYTES_PER_MICRO;
     }
 
     /** Returns the bandwidth of all rings together without the costs of any protocol. */
     double ringGBps() {
+        return ringGBpsOfOne() * shape.usable(shape.ring());
+    }
+
+    private double ringGBpsOfOne() {
         GraphSummary ring = shape.ring();
-        double each = shape.oneHost() ? ring.bwIntra() : Math.min(ring.bwIntra(), ring.bwInter());
-        return each * shape.usable(ring);
+        return shape.oneHost() ? ring.bwIntra() : Math.min(ring.bwIntra(), ring.bwInter());
     }
 
     private double carriedByRing(Collective collective, Protocol protocol) {
@@ -97,6 +121,20 @@ final class GraphBandwidth {
         };
     }
 
+    /**
+     * Returns how often a byte passes a rank's link in a direct operation. Of operations with kernels of their own, only
+     * a few channels carry the data.
+     */
+    private double directTrips(Collective collective, boolean twoShot) {
+        double channels = Math.max(1, (double) shape.channels() / DeviceConfig.DIRECT_CHANNELS);
+        return switch (collective) {
+            case ALL_REDUCE, BARRIER -> channels * (twoShot ? ringTrips(collective) : Math.max(1, shape.ranks() - 1));
+            case BROADCAST, REDUCE -> channels * Math.max(1, shape.ranks() - 1);
+            case ALL_GATHER, REDUCE_SCATTER -> channels * ringTrips(collective);
+            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> 1;
+        };
+    }
+
     private double carriedByTree(Protocol protocol) {
         GraphSummary tree = shape.tree();
         double simple =
@@ -117,14 +155,16 @@ final class GraphBandwidth {
      * other, so half of the data travels in each direction. With more hosts all data travels in each.
      */
     private double treeGBps() {
+        return treeGBpsOfOne() * shape.usable(shape.tree());
+    }
+
+    private double treeGBpsOfOne() {
         GraphSummary tree = shape.tree();
-        double each =
-                switch (shape.hosts()) {
-                    case 1 -> tree.bwIntra();
-                    case 2 -> Math.min(tree.bwIntra(), 2 * tree.bwInter());
-                    default -> Math.min(tree.bwIntra(), tree.bwInter());
-                };
-        return each * shape.usable(tree);
+        return switch (shape.hosts()) {
+            case 1 -> tree.bwIntra();
+            case 2 -> Math.min(tree.bwIntra(), 2 * tree.bwInter());
+            default -> Math.min(tree.bwIntra(), tree.bwInter());
+        };
     }
 
     /**

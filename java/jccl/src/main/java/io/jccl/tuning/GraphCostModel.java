@@ -3,6 +3,7 @@ package io.jccl.tuning;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
+import io.jccl.nativelib.DeviceConfig;
 import io.jccl.search.GraphSummary;
 import java.util.EnumMap;
 import java.util.List;
@@ -22,7 +23,6 @@ import java.util.Optional;
  */
 public final class GraphCostModel implements TimeModel {
 
-    private static final double BYTES_PER_MICRO = 1000;
     private static final int LINE = 64;
     private static final int KIB = 1024;
 
@@ -36,6 +36,7 @@ public final class GraphCostModel implements TimeModel {
     private final GpuShape shape;
     private final Ll128 ll128;
     private final int threads;
+    private final int minChannels;
     private final ThreadThresholds thresholds;
     private final GraphLatency latency;
     private final GraphBandwidth bandwidth;
@@ -55,6 +56,7 @@ public final class GraphCostModel implements TimeModel {
         this.shape = Objects.requireNonNull(shape, "shape");
         this.ll128 = overrides.ll128();
         this.threads = overrides.threads();
+        this.minChannels = overrides.minChannels(shape.channels());
         this.thresholds = overrides.thresholds();
         this.latency = new GraphLatency(shape);
         this.bandwidth = new GraphBandwidth(shape);
@@ -90,9 +92,28 @@ public final class GraphCostModel implements TimeModel {
         return switch (algorithm) {
             case RING -> !pointToPoint(collective) && fits(protocol, shape.ring());
             case TREE -> GraphLatency.twoPhases(collective) && shape.ranks() > 1 && fits(protocol, shape.tree());
-            case DIRECT -> pointToPoint(collective) && protocol != Protocol.LL128;
+            case DIRECT -> pointToPoint(collective) ? protocol != Protocol.LL128 : oneHop(protocol);
             default -> added.containsKey(algorithm) && added.get(algorithm).exists(collective, protocol, shape);
         };
+    }
+
+    /**
+     * Returns true if each rank can send its data to all others at once. Only LL does this faster than a ring: its
+     * chunks need no answer. Pairs on different hosts are left to rings and trees, which need fewer messages.
+     */
+    private boolean oneHop(Protocol protocol) {
+        return protocol == Protocol.LL
+                && shape.oneHost()
+                && shape.ranks() > 1
+                && shape.ranks() <= DeviceConfig.DIRECT_RANKS;
+    }
+
+    /** Settings that ask for more channels than direct operations have are followed by rings and trees. */
+    @Override
+    public boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
+        return algorithm != Algorithm.DIRECT
+                || pointToPoint(collective)
+                || minChannels <= existingChannels(collective, algorithm);
     }
 
     private boolean fits(Protocol protocol, GraphSummary graph) {
@@ -103,7 +124,7 @@ public final class GraphCostModel implements TimeModel {
      * Returns true if a collective has no kernel of its own. Such a collective consists of sends and receives between
      * pairs, with LL or SIMPLE.
      */
-    private static boolean pointToPoint(Collective collective) {
+    static boolean pointToPoint(Collective collective) {
         return switch (collective) {
             case ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, BARRIER -> false;
             case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> true;
@@ -113,41 +134,69 @@ public final class GraphCostModel implements TimeModel {
     @Override
     public List<Choice> candidates(
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
-        int existing = existingChannels(algorithm);
+        int existing = existingChannels(collective, algorithm);
         int channels = Math.max(
                 overrides.minChannels(existing),
-                Math.min(overrides.maxChannels(existing), busyChannels(algorithm, protocol, bytes)));
+                Math.min(overrides.maxChannels(existing), busyChannels(collective, algorithm, protocol, bytes)));
         int slot = shape.slots().of(protocol);
         int chunk = overrides.chunkBytes() > 0
                 ? Math.min(overrides.chunkBytes(), slot)
                 : wholeLines(chunk(algorithm, protocol, bytes, channels, slot));
-        return List.of(new Choice(algorithm, protocol, channels, chunk, false));
+        Choice choice = new Choice(algorithm, protocol, channels, chunk, false);
+        boolean shots = algorithm == Algorithm.DIRECT && collective == Collective.ALL_REDUCE && shape.ranks() > 2;
+        return shots
+                ? List.of(choice, new Choice(algorithm, protocol, channels, chunk, false, true, false))
+                : List.of(choice);
     }
 
     @Override
     public double micros(Collective collective, Choice choice, long bytes) {
+        return latencyMicros(collective, choice, bytes) + transferMicros(collective, choice, bytes);
+    }
+
+    /** Returns the time in which the first byte travels. */
+    double latencyMicros(Collective collective, Choice choice, long bytes) {
         AddedGpuAlgorithm other = added.get(choice.algorithm());
-        double gbps = other == null
-                ? bandwidth.gbps(collective, choice.algorithm(), choice.protocol(), bytes)
-                : other.gbps(collective, shape);
-        double latencyMicros = other == null
-                ? latency.micros(collective, choice.algorithm(), choice.protocol(), bytes)
+        return other == null
+                ? latency.micros(collective, choice.algorithm(), choice.protocol(), choice.twoShot(), bytes)
                 : other.latencyMicros(shape);
-        int busy = busyChannels(choice.algorithm(), choice.protocol(), bytes);
+    }
+
+    /** Returns the time of the bytes. */
+    double transferMicros(Collective collective, Choice choice, long bytes) {
+        AddedGpuAlgorithm other = added.get(choice.algorithm());
+        double gbps = other == null ? bandwidth.gbps(collective, choice, bytes) : other.gbps(collective, shape);
+        int busy = busyChannels(collective, choice.algorithm(), choice.protocol(), bytes);
         double part = Math.min(1, choice.channels() / (double) busy);
-        return latencyMicros + bytes / (gbps * part * BYTES_PER_MICRO);
+        return bytes / (gbps * part * GraphCosts.BYTES_PER_MICRO);
+    }
+
+    /** {@inheritDoc} Knows only the links of rings and trees. */
+    @Override
+    public double linkMicros(Collective collective, Choice choice, long bytes) {
+        return choice.algorithm() == Algorithm.RING || choice.algorithm() == Algorithm.TREE
+                ? bandwidth.linkMicros(collective, choice.algorithm(), choice.channels(), bytes)
+                : 0;
     }
 
     /** Returns the number of channels that have enough bytes for each of their threads. */
-    private int busyChannels(Algorithm algorithm, Protocol protocol, long bytes) {
-        int each = threads > 0 ? threads : GraphCosts.threads(protocol, bandwidth.ringGBps());
-        long perChannel = each * thresholds.of(algorithm, protocol, shape.ranks());
-        int existing = existingChannels(algorithm);
+    private int busyChannels(Collective collective, Algorithm algorithm, Protocol protocol, long bytes) {
+        long perChannel = bytesPerChannel(algorithm, protocol);
+        int existing = existingChannels(collective, algorithm);
         return perChannel == 0 ? existing : (int) Math.max(1, Math.min(existing, bytes / perChannel));
     }
 
+    /** Returns the bytes that each channel must have before another is used. */
+    long bytesPerChannel(Algorithm algorithm, Protocol protocol) {
+        int each = threads > 0 ? threads : GraphCosts.threads(protocol, bandwidth.ringGBps());
+        return each * thresholds.of(algorithm, protocol, shape.ranks());
+    }
+
     /** Returns the number of channels that an algorithm can use. */
-    private int existingChannels(Algorithm algorithm) {
+    private int existingChannels(Collective collective, Algorithm algorithm) {
+        if (algorithm == Algorithm.DIRECT && !pointToPoint(collective)) {
+            return Math.min(shape.channels(), DeviceConfig.DIRECT_CHANNELS);
+        }
         return added.containsKey(algorithm) ? added.get(algorithm).channels(shape) : shape.channels();
     }
 

@@ -11,6 +11,9 @@ import io.jccl.topology.PathType;
  */
 final class GraphCosts {
 
+    /** Bytes in a microsecond at 1 GB/s. */
+    static final double BYTES_PER_MICRO = 1000;
+
     private GraphCosts() {}
 
     /** The kind of links that a hop uses. */
@@ -75,6 +78,12 @@ final class GraphCosts {
     private static final double[] NETWORK_STEP_US = {1.0, 2.0};
 
     private static final int SIMPLE_NETWORK_STEPS = 3;
+
+    /**
+     * Time of each peer after the first from which a rank of a direct operation receives on its host: one more flag to
+     * poll. An estimate, the time of a load from the second-level cache while other loads are in flight.
+     */
+    static final double FURTHER_PEER_US = 0.1;
 
     /** Bandwidth of LL on one host with all channels, by generation. */
     private static final double[] LL_LOCAL_GBPS = {39.0, 87.7, 141.0, 282.0};

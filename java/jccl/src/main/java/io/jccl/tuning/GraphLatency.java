@@ -17,7 +17,8 @@ final class GraphLatency {
         this.shape = shape;
     }
 
-    double micros(Collective collective, Algorithm algorithm, Protocol protocol, long bytes) {
+    /** @param twoShot whether a direct all-reduce takes two hops */
+    double micros(Collective collective, Algorithm algorithm, Protocol protocol, boolean twoShot, long bytes) {
         double base = GraphCosts.baseMicros(algorithm, protocol);
         if (shape.ranks() == 1) {
             return base;
@@ -25,7 +26,7 @@ final class GraphLatency {
         return switch (algorithm) {
             case RING -> (base + ringHops(collective, protocol)) * plateau(collective, protocol, bytes);
             case TREE -> base + treeHops(protocol);
-            case DIRECT -> base + directHops(collective, protocol);
+            case DIRECT -> base + directHops(collective, protocol, twoShot);
             default -> throw new IllegalArgumentException(
                     "algorithm=" + algorithm.label() + ": expected ring, tree or direct");
         };
@@ -69,12 +70,14 @@ final class GraphLatency {
     }
 
     /**
-     * Returns the time of one hop. Between hosts, adds the time of passing data to the network for each further peer on
-     * other hosts.
+     * Returns the time of one hop, or of two hops. On one host, adds the time of each further peer from which a rank
+     * receives; between hosts, that of passing data to the network for each further peer on other hosts.
      */
-    private double directHops(Collective collective, Protocol protocol) {
+    private double directHops(Collective collective, Protocol protocol, boolean twoShot) {
         if (shape.oneHost()) {
-            return GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol);
+            double hop = GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol);
+            int peers = GraphCostModel.pointToPoint(collective) ? 1 : shape.ranks() - 1;
+            return (twoShot ? 2 : 1) * (hop + (peers - 1) * GraphCosts.FURTHER_PEER_US);
         }
         int farPeers = collective == Collective.SEND_RECV ? 1 : shape.ranks() - shape.localRanks();
         return GraphCosts.hopMicros(Medium.NET, Algorithm.RING, protocol)

@@ -1,7 +1,9 @@
 package io.jccl.tuning;
 
+import io.jccl.search.PeerRates;
 import io.jccl.topology.Link;
 import io.jccl.topology.Node;
+import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.Topology;
 import java.util.HashSet;
@@ -17,8 +19,10 @@ import java.util.Set;
  *     Intel's
  * @param switchGBps bandwidth in GB/s, in one direction, of a GPU's NVLinks to the switch that connects all GPUs; the
  *     lowest if GPUs differ; 0 if no switch connects all GPUs, or if the switch cannot reduce for all GPUs
+ * @param peers the bandwidth between each pair of GPUs
  */
-public record HostTraits(int minCapability, int maxCapability, boolean amdProcessors, double switchGBps) {
+public record HostTraits(
+        int minCapability, int maxCapability, boolean amdProcessors, double switchGBps, PeerRates peers) {
 
     private static final String AMD = "AuthenticAMD";
     /** Lowest compute capability (times ten) of GPUs that can use a switch for reductions. */
@@ -35,7 +39,8 @@ public record HostTraits(int minCapability, int maxCapability, boolean amdProces
     }
 
     /** Returns the traits of one host; capabilities are 0 if its ranks own no GPUs. */
-    public static HostTraits of(Topology topology) {
+    public static HostTraits of(NodePaths paths) {
+        Topology topology = paths.topology();
         int min = Integer.MAX_VALUE;
         int max = 0;
         for (int endpoint : topology.endpoints()) {
@@ -47,7 +52,7 @@ public record HostTraits(int minCapability, int maxCapability, boolean amdProces
         for (int cpu : topology.indexesOf(NodeType.CPU)) {
             amd |= ((Node.Cpu) topology.node(cpu)).model().vendor().equals(AMD);
         }
-        return new HostTraits(Math.min(min, max), max, amd, switchGBps(topology));
+        return new HostTraits(Math.min(min, max), max, amd, switchGBps(topology), PeerRates.of(paths));
     }
 
     private static double switchGBps(Topology topology) {
@@ -79,7 +84,8 @@ public record HostTraits(int minCapability, int maxCapability, boolean amdProces
                         Math.min(one.minCapability, other.minCapability),
                         Math.max(one.maxCapability, other.maxCapability),
                         one.amdProcessors || other.amdProcessors,
-                        Math.min(one.switchGBps, other.switchGBps)))
+                        Math.min(one.switchGBps, other.switchGBps),
+                        one.peers.worst(other.peers)))
                 .orElseThrow(() -> new IllegalArgumentException("hosts=[]: expected at least one"));
     }
 }

@@ -37,6 +37,14 @@ public interface TimeModel {
     /** Returns the predicted time of a choice in microseconds. */
     double micros(Collective collective, Choice choice, long bytes);
 
+    /**
+     * Returns the least time in microseconds in which the links between ranks can carry a choice; 0 if the model knows
+     * no links.
+     */
+    default double linkMicros(Collective collective, Choice choice, long bytes) {
+        return 0;
+    }
+
     /** Returns remarks on the rules of this model for the log. */
     default List<String> notes() {
         return List.of();

@@ -7,6 +7,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
+import io.jccl.Work;
 import io.jccl.nativelib.NativeDevice;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -49,7 +50,9 @@ class EmulatedDeviceTest extends DeviceScenarios {
         "3, 1, ring, ll",
         "3, 1, ring, ll128",
         "2, 2, ring, ll",
-        "4, 2, tree, simple"
+        "4, 2, tree, simple",
+        "2, 1, direct, ll",
+        "4, 2, direct, ll"
     })
     void everyCollectiveGivesTheSameBitsAsInHostMemory(int size, int devices, String algorithm, String protocol) {
         DeviceCollectives.compare(size, devices, algorithm, protocol);
@@ -65,7 +68,9 @@ class EmulatedDeviceTest extends DeviceScenarios {
         long second = NativeDevice.allocateMemory(0, GPU_PAGE_BYTES);
         assertThat(second).isEqualTo(first + GPU_PAGE_BYTES);
         DataBuffer across = DataBuffer.device(second - 400, 200, DataType.INT32);
-        CommunicatorConfig config = config().setting("JCCL_ALGO", "direct").build();
+        CommunicatorConfig config = config().setting("JCCL_ALGO", "direct")
+                .setting("JCCL_PROTO", "simple")
+                .build();
         try (InitLog log = new InitLog("io.jccl.nativelib");
                 LocalRanks ranks = LocalRanks.start(2, config);
                 DeviceMemory memory = new DeviceMemory(0, 800)) {
@@ -84,6 +89,21 @@ class EmulatedDeviceTest extends DeviceScenarios {
         }
         NativeDevice.freeMemory(0, first);
         NativeDevice.freeMemory(0, second);
+    }
+
+    @Test
+    void noOperationOccupiesMoreBlocksThanTheApplicationAllows() {
+        CommunicatorConfig config = config().maxBlocks(2).build();
+        try (LocalRanks ranks = LocalRanks.start(2, config)) {
+            ranks.run(comm -> {
+                try (DeviceMemory memory = new DeviceMemory(0, 4 << 20)) {
+                    DataBuffer buffer = memory.elements(1 << 20, DataType.INT32);
+                    Work work = comm.allReduce(buffer, ReduceOp.SUM);
+                    work.await();
+                    assertThat(work.execution().channels()).isEqualTo(2);
+                }
+            });
+        }
     }
 
     @Test

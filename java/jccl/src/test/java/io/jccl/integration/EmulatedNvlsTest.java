@@ -95,7 +95,7 @@ class EmulatedNvlsTest {
             }
         }
         for (String output : run(3, "descriptors", "descriptors,no-bind")) {
-            assertThat(output).contains("JCCL_ALGO=nvls: all_reduce has only [ring, tree]");
+            assertThat(output).contains("JCCL_ALGO=nvls: all_reduce has only [ring, tree, direct]");
         }
     }
 

@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.jccl.AbortedException;
+import io.jccl.Algorithm;
 import io.jccl.CommunicationTimeoutException;
+import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
+import io.jccl.Execution;
 import io.jccl.PeerFailedException;
+import io.jccl.Protocol;
 import io.jccl.ReduceOp;
 import io.jccl.Work;
 import java.nio.file.Path;
@@ -80,10 +84,40 @@ class EmulatedStagingTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"2, ring, simple", "3, ring, ll", "4, tree, simple"})
+    @CsvSource({"2, ring, simple", "3, ring, ll", "4, tree, simple", "3, direct, ll"})
     void everyCollectiveWithoutPeerAccessGivesTheSameBitsAsInHostMemory(int size, String algorithm, String protocol) {
         DeviceCollectives.compare(
                 size, 2, algorithm, protocol, (rank, config) -> config.setting("JCCL_P2P_DISABLE", "1"));
+    }
+
+    /** On one host pairs that are staged are connected like others, so one hop is enough. */
+    @Test
+    void smallDataTakesOneHopThroughHostMemory() {
+        try (LocalRanks ranks = LocalRanks.start(
+                4,
+                rank -> EmulatedGpus.config().setting("JCCL_P2P_DISABLE", "1").build())) {
+            ranks.run(comm -> assertThat(smallSum(comm)).isEqualTo(new Execution(Algorithm.DIRECT, Protocol.LL, 1)));
+        }
+    }
+
+    /** Between hosts rings and trees send fewer messages. */
+    @Test
+    void smallDataBetweenHostsDoesNotGoFromEachRankToEachOther() {
+        try (LocalRanks ranks = LocalRanks.start(
+                4, rank -> onHost(rank, 2, EmulatedGpus.config()).build())) {
+            ranks.run(comm -> assertThat(smallSum(comm).algorithm()).isNotEqualTo(Algorithm.DIRECT));
+        }
+    }
+
+    /** Sums up a number of each of four ranks, and returns how. */
+    private static Execution smallSum(Communicator comm) {
+        try (DeviceMemory memory = new DeviceMemory(0, 8)) {
+            memory.putLongs(LongStream.of(comm.rank()));
+            Work work = comm.on(memory.stream()).allReduce(memory.elements(1, DataType.INT64), ReduceOp.SUM);
+            assertThat(memory.longs(1)).containsExactly(6);
+            work.await();
+            return work.execution();
+        }
     }
 
     @ParameterizedTest

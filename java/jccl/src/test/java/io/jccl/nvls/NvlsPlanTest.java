@@ -143,7 +143,7 @@ class NvlsPlanTest {
         Set<Algorithm> nvls = Set.of(Algorithm.NVLS);
         assertThatThrownBy(() -> Planner.deviceChoices(plan, facts.without(nvls), only))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("JCCL_ALGO=nvls: all_reduce has only [ring, tree]");
+                .hasMessageContaining("JCCL_ALGO=nvls: all_reduce has only [ring, tree, direct]");
         assertThat(Planner.deviceChoices(plan, facts.without(nvls), only.without(nvls))
                         .choice(Collective.ALL_REDUCE, LARGE)
                         .algorithm())

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.BootstrapException;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
+import io.jccl.search.PeerRates;
 import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
 import io.jccl.tuning.HostTraits;
@@ -24,7 +25,8 @@ class SurveyCodecTest {
     private static final int MIN_CAPABILITY = 13;
     private static final int AMD = 21;
     private static final int SWITCH = 22;
-    private static final int RING = 30;
+    private static final int PEERS = 30;
+    private static final int RING = 62;
 
     private static final List<Integer> RANKS = List.of(3, 5, 9);
     private static final ChannelGraph RINGS = Found.rings(
@@ -39,7 +41,10 @@ class SurveyCodecTest {
             Pattern.SPLIT_TREE,
             Found.rings(30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of()));
     private static final MachineSurvey HOST = new MachineSurvey(
-            new RankChannels(3, "a", true, RINGS, TREES), new HostTraits(70, 90, true, 370.8), 50, 12);
+            new RankChannels(3, "a", true, RINGS, TREES),
+            new HostTraits(70, 90, true, 370.8, new PeerRates(52.9, 53, 370.8, 12)),
+            50,
+            12);
     private static final ChannelGraph CHAINS = new ChannelGraph(
             Pattern.TREE,
             20,
@@ -51,7 +56,7 @@ class SurveyCodecTest {
             List.of(new Rail(1, 1)));
     private static final MachineSurvey GPUS = new MachineSurvey(
             new RankChannels(3, "a", true, RINGS, TREES, Optional.of(CHAINS)),
-            new HostTraits(70, 90, true, 370.8),
+            new HostTraits(70, 90, true, 370.8, PeerRates.UNLIMITED),
             50,
             12);
     private static final SurveyCodec.Found FOUND = new SurveyCodec.Found(HOST, Optional.empty());
@@ -105,6 +110,7 @@ class SurveyCodecTest {
         refuses(patched(bytes, MIN_CAPABILITY + 2, (byte) 1), "minCapability=326 maxCapability=90");
         refuses(patched(bytes, AMD, (byte) 2), "flag=2: expected 0 or 1");
         refuses(patched(bytes, SWITCH, (byte) 0xc0), "switchGBps=-370.8");
+        refuses(patched(bytes, PEERS, (byte) 0xc0), "all=-52.9");
         refuses(patched(bytes, RING, (byte) 4), "Pattern=4: expected 0 to 3");
         refuses(patched(bytes, RING, (byte) 1), "rings=TREE");
         refuses(patched(bytes, RING + 17, (byte) -1), "PathType is missing");

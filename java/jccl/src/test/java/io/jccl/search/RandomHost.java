@@ -8,7 +8,7 @@ import java.util.Random;
  * Draws host descriptions from a seed: sockets of several makers, nested PCI switches, GPUs with NVLinks to each other,
  * to switches or without NVLinks, and network devices in unusual places, some of which share a port.
  */
-final class RandomHost {
+public final class RandomHost {
 
     private static final String[] CPUS = {
         "arch='x86_64' vendor='GenuineIntel' familyid='6' modelid='85'",
@@ -56,7 +56,7 @@ final class RandomHost {
     }
 
     /** Returns a description with 1 to {@code maxGpus} GPUs. Equal seeds give equal descriptions. */
-    static String description(long seed, int maxGpus) {
+    public static String description(long seed, int maxGpus) {
         return new RandomHost(seed, maxGpus, false).describe();
     }
 

@@ -267,7 +267,7 @@ class TunedChoicesTest {
     void tablesOfGpusAreTunedInTheSameWay(boolean inPlace) {
         CommunicatorShape.SlotBytes slots = new CommunicatorShape.SlotBytes(32 << 10, 122_880, 128 << 10);
         TuningOverrides none = TuningOverrides.none();
-        GpuShape shape = DeviceModel.assumedShape(4, 8, 2, 1, 90, 90, slots);
+        GpuShape shape = DeviceModel.assumedShape(4, 1, 4, 8, 2, 1, 90, 90, slots);
         ChoiceTable table =
                 ChoiceTable.build(new DeviceModel(shape, 1, inPlace, EnumSet.allOf(Protocol.class), none), none);
         Questions silent = new Questions();

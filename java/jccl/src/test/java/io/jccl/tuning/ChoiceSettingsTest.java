@@ -54,7 +54,7 @@ class ChoiceSettingsTest {
         int usual = choice(settings(prefix + "_NTHREADS", "0"), 256 << 10).channels();
         assertThat(choice(settings(prefix + "_NTHREADS", "64"), 256 << 10).channels())
                 .isGreaterThan(usual);
-        assertThat(choice(settings(prefix + "_THREAD_THRESHOLDS", "0 0 0 0 0 0"), 64)
+        assertThat(choice(settings(prefix + "_THREAD_THRESHOLDS", "0 0 0 0 0 0"), 64 << 10)
                         .channels())
                 .isEqualTo(16);
         assertThat(CrossNic.of(settings(prefix + "_CROSS_NIC", "0"))).isEqualTo(CrossNic.NEVER);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
+import io.jccl.search.PeerRates;
 import io.jccl.topology.PathType;
 import java.util.EnumSet;
 import org.junit.jupiter.api.Test;
@@ -48,11 +49,11 @@ class DeviceModelTest {
     @Test
     void ranksOnOneDeviceShareItsMemory() {
         for (int ranks : new int[] {2, 16}) {
-            GpuShape shape = DeviceModel.assumedShape(ranks, 8, ranks - 1, ranks, 80, 80, GpuShapes.SLOTS);
+            GpuShape shape = DeviceModel.assumedShape(ranks, 1, ranks, 8, ranks - 1, ranks, 80, 80, GpuShapes.SLOTS);
             assertThat(shape.ring().bwIntra() * 8).isEqualTo(Math.min(8 * 20, 777.5 / ranks));
             assertThat(shape.ring().typeIntra()).isEqualTo(PathType.LOC);
         }
-        GpuShape several = DeviceModel.assumedShape(32, 8, 31, 17, 80, 80, GpuShapes.SLOTS);
+        GpuShape several = DeviceModel.assumedShape(32, 1, 32, 8, 31, 17, 80, 80, GpuShapes.SLOTS);
         assertThat(several.ring().bwIntra() * 8).isEqualTo(777.5 / 16);
         assertThat(several.ring().typeIntra()).isEqualTo(PathType.PHB);
     }
@@ -85,7 +86,9 @@ class DeviceModelTest {
     @Test
     void slowerPathsStayAsTheyAre() {
         GpuShape slow = GpuShapes.of(RANKS, 1, 1, 6, PathType.SYS, 80);
-        assertThat(slow.throughHost(DeviceModel.HOST_LINK_GBPS)).isEqualTo(slow);
+        assertThat(slow.throughHost(DeviceModel.HOST_LINK_GBPS).ring()).isEqualTo(slow.ring());
+        PeerRates narrow = new PeerRates(0.5, 0.5, 3, 4);
+        assertThat(narrow.throughHost(RANKS, DeviceModel.HOST_LINK_GBPS)).isEqualTo(narrow);
     }
 
     @Test

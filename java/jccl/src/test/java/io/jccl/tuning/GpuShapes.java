@@ -5,6 +5,7 @@ import io.jccl.planning.MachineSurvey;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.GraphSummary;
 import io.jccl.search.Pattern;
+import io.jccl.search.PeerRates;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.PathType;
@@ -49,7 +50,8 @@ public final class GpuShapes {
                 maxCapability,
                 amd,
                 SLOTS,
-                0);
+                0,
+                PeerRates.UNLIMITED);
     }
 
     /**

@@ -9,6 +9,7 @@ import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.search.GraphSummary;
 import io.jccl.search.Pattern;
+import io.jccl.search.PeerRates;
 import io.jccl.topology.PathType;
 import java.util.List;
 import org.assertj.core.data.Percentage;
@@ -48,6 +49,53 @@ class GraphCostModelTest {
         // 6.8 µs to launch; in each direction 3 levels of hosts over a network of 5 µs, and 7 hops of 0.6 µs.
         assertThat(micros(GpuShapes.of(8, 8, 8, 24, PathType.NVL, 80), "tree", "ll", 8))
                 .isCloseTo(6.8 + 2 * (3 * 5 + 7 * 0.6), within(0.01));
+    }
+
+    /** 6.6 µs to launch, one hop of 0.6 µs, and six further flags to poll; a ring has 14 hops. */
+    @Test
+    void smallDataGoesDirectlyFromEachRankToEachOther() {
+        ChoiceTable table = table(DGX_A100, TuningOverrides.none());
+        for (Collective collective : List.of(
+                Collective.ALL_REDUCE,
+                Collective.ALL_GATHER,
+                Collective.REDUCE_SCATTER,
+                Collective.BROADCAST,
+                Collective.REDUCE,
+                Collective.BARRIER)) {
+            Choice choice = table.choice(collective, 8);
+            assertThat(choice.algorithm()).as("%s", collective).isEqualTo(Algorithm.DIRECT);
+            assertThat(choice.protocol()).isEqualTo(Protocol.LL);
+            assertThat(table.predictedMicros(collective, 8)).isCloseTo(7.8, within(0.01));
+        }
+        assertThat(table.choice(Collective.ALL_REDUCE, 1 << 20).algorithm()).isNotEqualTo(Algorithm.DIRECT);
+    }
+
+    /** Only two channels connect all pairs of ranks. */
+    @Test
+    void directOperationsUseAtMostTheChannelsThatConnectAllPairs() {
+        ChoiceTable direct = table(DGX_A100, TuningOverrides.of("direct", null, 4, 0, 0));
+        for (long bytes = 8; bytes <= 1 << 26; bytes *= 2) {
+            assertThat(direct.choice(Collective.ALL_REDUCE, bytes).channels()).isBetween(1, 2);
+        }
+        assertThat(table(DGX_A100, TuningOverrides.of(null, null, 4, 0, 0))
+                        .choice(Collective.ALL_REDUCE, 8)
+                        .algorithm())
+                .isNotEqualTo(Algorithm.DIRECT);
+        assertThat(direct.choice(Collective.ALL_REDUCE, 8).twoShot()).isFalse();
+        assertThat(direct.choice(Collective.ALL_REDUCE, 1 << 16).twoShot()).isTrue();
+    }
+
+    @Test
+    void hostsAndRanksWithoutConnectionsBetweenAllPairsAreNotOfferedDirectOperations() {
+        GpuShape twoHosts = GpuShapes.of(4, 2, 8, 24, PathType.NVL, 80);
+        GpuShape many = GpuShapes.of(65, 1, 8, 24, PathType.NVL, 80);
+        GpuShape alone = GpuShapes.of(1, 1, 8, 24, PathType.NVL, 80);
+        for (GpuShape shape : List.of(twoHosts, many, alone)) {
+            assertThat(new GraphCostModel(shape, TuningOverrides.none())
+                            .exists(Collective.ALL_REDUCE, Algorithm.DIRECT, Protocol.LL))
+                    .as("%s", shape)
+                    .isFalse();
+        }
     }
 
     @Test
@@ -166,17 +214,18 @@ class GraphCostModelTest {
                 .containsExactly(Algorithm.TREE, Protocol.SIMPLE);
         assertThat(tree.choice(Collective.BROADCAST, 8))
                 .extracting(Choice::algorithm, Choice::protocol)
-                .containsExactly(Algorithm.RING, Protocol.SIMPLE);
+                .containsExactly(Algorithm.RING, Protocol.SIMPLE); // direct has LL only
         assertThat(tree.notes())
-                .anySatisfy(note -> assertThat(note).contains("JCCL_ALGO=tree: broadcast has only [ring]"));
+                .anySatisfy(note -> assertThat(note).contains("JCCL_ALGO=tree: broadcast has only [ring, direct]"));
         ChoiceTable named = table(DGX_A100, TuningOverrides.of("ring;allreduce:tree", "simple;broadcast:ll", 0, 0, 0));
         assertThat(named.choice(Collective.ALL_REDUCE, 1 << 30).algorithm()).isEqualTo(Algorithm.TREE);
         assertThat(named.choice(Collective.BROADCAST, 1 << 30).protocol()).isEqualTo(Protocol.LL);
-        assertThatThrownBy(() -> table(DGX_A100, TuningOverrides.of("direct", null, 0, 0, 0)))
+        GpuShape twoHosts = GpuShapes.of(8, 2, 8, 24, PathType.NVL, 80);
+        assertThatThrownBy(() -> table(twoHosts, TuningOverrides.of("direct", null, 0, 0, 0)))
                 .hasMessageContaining("JCCL_ALGO=direct: all_reduce has only [ring, tree]")
-                .hasMessageContaining("GPU ranks=8 on hosts=1");
+                .hasMessageContaining("GPU ranks=16 on hosts=2");
         assertThatThrownBy(() -> table(DGX_A100, TuningOverrides.of("all_gather:tree", null, 0, 0, 0)))
-                .hasMessageContaining("all_gather has only [ring]");
+                .hasMessageContaining("all_gather has only [ring, direct]");
     }
 
     @Test
@@ -214,7 +263,7 @@ class GraphCostModelTest {
                         .channels())
                 .isEqualTo(4);
         ThreadThresholds none = new ThreadThresholds(List.of(0, 0, 0, 0, 0, 0));
-        assertThat(table(DGX_A100, TuningOverrides.none().with(Ll128.AUTO, 0, none))
+        assertThat(table(DGX_A100, TuningOverrides.of("ring", null, 0, 0, 0).with(Ll128.AUTO, 0, none))
                         .choice(Collective.ALL_REDUCE, 8)
                         .channels())
                 .isEqualTo(12);
@@ -243,11 +292,14 @@ class GraphCostModelTest {
     @Test
     void shapesThatContradictThemselvesAreRefused() {
         GraphSummary ring = new GraphSummary(Pattern.RING, 1, 24, 24, PathType.NVL);
-        assertThatThrownBy(() -> new GpuShape(4, 5, 1, 1, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS, 0))
+        assertThatThrownBy(() ->
+                        new GpuShape(4, 5, 1, 1, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS, 0, PeerRates.UNLIMITED))
                 .hasMessageContaining("hosts=5");
-        assertThatThrownBy(() -> new GpuShape(4, 1, 4, 0, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS, 0))
+        assertThatThrownBy(() ->
+                        new GpuShape(4, 1, 4, 0, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS, 0, PeerRates.UNLIMITED))
                 .hasMessageContaining("channels=0");
-        assertThatThrownBy(() -> new GpuShape(4, 1, 4, 1, 3, ring, ring, 80, 70, false, GpuShapes.SLOTS, 0))
+        assertThatThrownBy(() ->
+                        new GpuShape(4, 1, 4, 1, 3, ring, ring, 80, 70, false, GpuShapes.SLOTS, 0, PeerRates.UNLIMITED))
                 .hasMessageContaining("maxCapability=70");
         assertThatThrownBy(() -> new GraphSummary(Pattern.RING, 1, 0, 24, PathType.NVL))
                 .hasMessageContaining("bwIntra=0.0");
