@@ -18,7 +18,7 @@ import java.util.List;
  *
  * <p>The plan then has one or several channels of its own for each of these distinct channels. With several hosts the
  * plan has two, so that both trees of {@link DoubleBinaryTree} use the distinct channel. On GPUs the plan has two, and
- * more if one thread block would have to move too much.
+ * more if one thread block would have to move more than it can, up to {@link Planner#MAX_DEVICE_CHANNELS} together.
  *
  * @param rings the common properties of the rings of all hosts
  * @param trees the common properties of the trees of all hosts
@@ -26,9 +26,7 @@ import java.util.List;
  */
 record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
 
-    /**
-     * Largest number of channels that repeating channels can produce, because each occupies a multiprocessor of a GPU.
-     */
+    /** Largest number of channels that a host with fewer repeats for hosts with more. */
     private static final int REPEATED_LIMIT = 16;
 
     /**
@@ -36,12 +34,6 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
      * more.
      */
     private static final int HOST_LIMIT = 32;
-
-    /**
-     * Largest bandwidth of one thread block in GB/s. As in NCCL, the plan has four channels instead of two for a found
-     * channel above 45 GB/s, unless that makes more than {@link #REPEATED_LIMIT} channels.
-     */
-    private static final double GBPS_OF_ONE_BLOCK = 22.5;
 
     /** Smallest difference between doubles that is not a rounding error. */
     private static final double ROUNDING = 1e-9;
@@ -63,7 +55,7 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
         int found = alone ? 1 : distinct(foundRings, foundTrees, gpu, options);
         GraphSummary rings = agree(foundRings, found);
         GraphSummary trees = agree(foundTrees, found);
-        int copies = alone ? 1 : copies(hosts.size() > 1, gpu, rings);
+        int copies = alone ? 1 : copies(hosts.size() > 1, gpu, rings, options.blockGBps());
         int most = gpu ? options.maxChannels() : Math.min(options.maxChannels(), HOST_LIMIT);
         int channels = Math.min(most, Math.max(options.minChannels(), found * copies));
         return new Alignment(rings, trees, channels);
@@ -155,11 +147,12 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
         return new GraphSummary(pattern, found, bwIntra, hosts.size() > 1 ? bwInter : bwIntra, typeIntra);
     }
 
-    private static int copies(boolean networks, boolean gpu, GraphSummary rings) {
+    private static int copies(boolean networks, boolean gpu, GraphSummary rings, double blockGBps) {
         int copies = networks || gpu ? 2 : 1;
         double each = rings.totalBandwidthGBps() / rings.channels();
-        while (gpu && each / copies > GBPS_OF_ONE_BLOCK && rings.channels() * copies < REPEATED_LIMIT) {
-            copies *= 2;
+        int step = networks ? 2 : 1; // between hosts both trees need a copy
+        while (gpu && each / copies > blockGBps && rings.channels() * (copies + step) <= Planner.MAX_DEVICE_CHANNELS) {
+            copies += step;
         }
         return copies;
     }

@@ -79,7 +79,9 @@ public final class Planner {
         for (MachineSurvey survey : surveys) {
             channels.add(survey.channels());
         }
-        return Plan.build(channels, options.channels());
+        HostTraits traits =
+                HostTraits.together(surveys.stream().map(MachineSurvey::traits).toList());
+        return Plan.build(channels, options.channels().onGpus(traits.minCapability()));
     }
 
     /**

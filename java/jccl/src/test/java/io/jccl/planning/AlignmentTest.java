@@ -78,8 +78,25 @@ class AlignmentTest {
         assertThat(plan.treeGraph().bwIntra()).isEqualTo(20);
     }
 
+    /** A DGX H100 has 8 rings of 46.4 GB/s, a DGX A100 10 of 24 GB/s. */
     @Test
-    void wideChannelsOfGpusAreCarriedByFourUpToSixteenChannels() {
+    void gpusHaveAsManyChannelsAsTheirBlocksNeedForTheirLinks() {
+        host(8, rings(8, 46.4, straight(8)));
+        assertThat(plan(13.7).channels()).isEqualTo(32);
+        assertThat(plan(40).channels()).isEqualTo(16);
+        ranks.clear();
+        host(8, rings(10, 24, straight(10)));
+        assertThat(plan(9.7).channels()).isEqualTo(30);
+        ranks.clear();
+        host(8, rings(12, 30, straight(12))); // three blocks for each would be 36
+        assertThat(plan(13.7).channels()).isEqualTo(24);
+        ranks.clear();
+        host(8, rings(1, 12, straight(1)));
+        assertThat(plan(9.7).channels()).isEqualTo(2);
+    }
+
+    @Test
+    void wideChannelsOfSeveralHostsAreCarriedByPairsOfChannels() {
         host(4, rings(4, 48, straight(4)));
         host(4, rings(4, 48, straight(4)));
         assertThat(plan().channels()).isEqualTo(16);
@@ -202,7 +219,12 @@ class AlignmentTest {
     }
 
     private Plan plan() {
-        Plan plan = Plan.build(ranks, PlanOptions.defaults());
+        return plan(22.5);
+    }
+
+    /** @param blockGBps bandwidth of one thread block of a GPU */
+    private Plan plan(double blockGBps) {
+        Plan plan = Plan.build(ranks, new PlanOptions(1, PlanOptions.CHANNEL_LIMIT, blockGBps));
         PlanChecks.check(plan);
         return plan;
     }
