@@ -52,7 +52,10 @@ public final class TopoJson {
         } else {
             json.writeNullField("plan");
         }
-        writeTuning(json, report.tuning());
+        writeTuning(json, "tuning", report.tuning());
+        if (!report.tuningOfThreads().isEmpty()) {
+            writeTuning(json, "tuning_of_threads", report.tuningOfThreads());
+        }
         if (all.size() > 1) {
             json.writeArrayFieldStart("others");
             for (int host = 1; host < all.size(); host++) {
@@ -240,8 +243,9 @@ public final class TopoJson {
         json.writeArray(values, 0, values.length);
     }
 
-    private static void writeTuning(JsonGenerator json, List<TopologyReport.TuningRow> rows) throws IOException {
-        json.writeArrayFieldStart("tuning");
+    private static void writeTuning(JsonGenerator json, String name, List<TopologyReport.TuningRow> rows)
+            throws IOException {
+        json.writeArrayFieldStart(name);
         for (TopologyReport.TuningRow row : rows) {
             json.writeStartObject();
             json.writeStringField("collective", row.collective().label());
@@ -250,6 +254,10 @@ public final class TopoJson {
             json.writeStringField("protocol", row.choice().protocol().label());
             json.writeNumberField("channels", row.choice().channels());
             Json.number(json, "time_us", row.timeMicros());
+            if (row.boundMicros().isPresent()) {
+                json.writeBooleanField("in_place", row.choice().tryZeroCopy());
+                Json.number(json, "bound_us", row.boundMicros().getAsDouble());
+            }
             json.writeEndObject();
         }
         json.writeEndArray();

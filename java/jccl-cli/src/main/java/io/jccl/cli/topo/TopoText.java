@@ -4,7 +4,6 @@ import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.TextTable;
 import io.jccl.topology.LinkType;
 import io.jccl.topology.NodeType;
-import io.jccl.tuning.Choice;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -224,37 +223,57 @@ public final class TopoText {
     }
 
     private void writeTuning() {
-        if (report.tuning().isEmpty()) {
+        writeTuning("CHOICES", report.tuning());
+        writeTuning("CHOICES OF RANKS THAT ARE THREADS OF ONE PROCESS", report.tuningOfThreads());
+    }
+
+    private void writeTuning(String title, List<TopologyReport.TuningRow> rows) {
+        if (rows.isEmpty()) {
             return;
         }
-        heading("CHOICES");
-        TextTable table = new TextTable("COLLECTIVE", "SIZES", "ALGORITHM", "PROTOCOL", "CHANNELS", "PREDICTED us");
-        List<TopologyReport.TuningRow> rows = report.tuning();
+        heading(title);
+        List<String> headings =
+                new ArrayList<>(List.of("COLLECTIVE", "SIZES", "ALGORITHM", "PROTOCOL", "CHANNELS", "PREDICTED us"));
+        boolean bounded = rows.get(0).boundMicros().isPresent();
+        if (bounded) {
+            headings.add("LINKS us");
+        }
+        TextTable table = new TextTable(headings.toArray(String[]::new));
         for (int begin = 0; begin < rows.size(); ) {
             TopologyReport.TuningRow first = rows.get(begin);
             int end = begin;
-            while (end + 1 < rows.size()
-                    && rows.get(end + 1).collective() == first.collective()
-                    && shownAlike(rows.get(end + 1).choice(), first.choice())) {
+            while (end + 1 < rows.size() && shownAlike(rows.get(end + 1), first)) {
                 end++;
             }
             TopologyReport.TuningRow last = rows.get(end);
-            table.row(
+            List<String> cells = new ArrayList<>(List.of(
                     first.collective().label(),
                     span(ByteSizes.format(first.bytes()), ByteSizes.format(last.bytes())),
-                    first.choice().algorithm().label(),
+                    algorithm(first),
                     first.choice().protocol().label(),
                     Integer.toString(first.choice().channels()),
-                    span(Numbers.shortest(first.timeMicros(), 2), Numbers.shortest(last.timeMicros(), 2)));
+                    span(Numbers.shortest(first.timeMicros(), 2), Numbers.shortest(last.timeMicros(), 2))));
+            if (bounded) {
+                cells.add(span(
+                        Numbers.shortest(first.boundMicros().getAsDouble(), 2),
+                        Numbers.shortest(last.boundMicros().getAsDouble(), 2)));
+            }
+            table.row(cells.toArray(String[]::new));
             begin = end + 1;
         }
         out.append(table);
     }
 
-    private static boolean shownAlike(Choice one, Choice other) {
-        return one.algorithm() == other.algorithm()
-                && one.protocol() == other.protocol()
-                && one.channels() == other.channels();
+    private static String algorithm(TopologyReport.TuningRow row) {
+        boolean inPlace = row.boundMicros().isPresent() && row.choice().tryZeroCopy();
+        return row.choice().algorithm().label() + (inPlace ? ", in place" : "");
+    }
+
+    private static boolean shownAlike(TopologyReport.TuningRow one, TopologyReport.TuningRow other) {
+        return one.collective() == other.collective()
+                && algorithm(one).equals(algorithm(other))
+                && one.choice().protocol() == other.choice().protocol()
+                && one.choice().channels() == other.choice().channels();
     }
 
     private static String span(String first, String last) {

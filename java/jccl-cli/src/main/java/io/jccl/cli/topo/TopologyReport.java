@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 
 /**
@@ -24,7 +25,9 @@ import java.util.TreeMap;
  * @param graphs the channels found, by name: {@code ring}, {@code tree}, and {@code chain} if there is one; empty if no
  *     rank is on the host
  * @param plan the channels over all hosts; absent if no rank is on the host
- * @param tuning the choice for each collective and size; empty if no rank is on the host
+ * @param tuning the choice for each collective and size if ranks are processes; empty if no rank is on the host
+ * @param tuningOfThreads the choices if ranks are threads of one process that work in place on each other's memory of
+ *     GPUs; empty if they cannot
  * @param sharedGpus ranks of each GPU that several ranks share, ascending, by the GPU's bus id
  * @param notes remarks for the reader, as text
  */
@@ -37,6 +40,7 @@ public record TopologyReport(
         Map<String, GraphRow> graphs,
         Optional<Plan> plan,
         List<TuningRow> tuning,
+        List<TuningRow> tuningOfThreads,
         Map<String, List<Integer>> sharedGpus,
         List<String> notes) {
 
@@ -94,14 +98,17 @@ public record TopologyReport(
      * @param bytes its size
      * @param choice how it is executed
      * @param timeMicros the predicted time in µs
+     * @param boundMicros the least time in µs that the links between GPUs allow; empty on host memory
      */
-    public record TuningRow(Collective collective, long bytes, Choice choice, double timeMicros) {}
+    public record TuningRow(
+            Collective collective, long bytes, Choice choice, double timeMicros, OptionalDouble boundMicros) {}
 
     /** Copies the collections. */
     public TopologyReport {
         nodes = List.copyOf(nodes);
         paths = List.copyOf(paths);
         tuning = List.copyOf(tuning);
+        tuningOfThreads = List.copyOf(tuningOfThreads);
         sharedGpus = Collections.unmodifiableMap(new TreeMap<>(sharedGpus));
         notes = List.copyOf(notes);
     }

@@ -1,8 +1,10 @@
 package io.jccl.cli.topo;
 
 import io.jccl.Collective;
+import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.planning.CommunicatorPlan;
+import io.jccl.planning.DeviceFacts;
 import io.jccl.planning.MachineSurvey;
 import io.jccl.planning.NetworkLimits;
 import io.jccl.planning.Plan;
@@ -26,12 +28,15 @@ import io.jccl.topology.TopologyException;
 import io.jccl.topology.XmlElement;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CommunicatorShape;
+import io.jccl.tuning.HostTraits;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.function.LongSupplier;
 
 /** Makes {@link TopologyReport}s of hosts and of the plan for communicators on them. */
@@ -94,11 +99,12 @@ public final class TopologyReporter {
                     Map.of(),
                     Optional.empty(),
                     List.of(),
+                    List.of(),
                     List.of("no rank is on this host: no channels, no plan"));
         }
         LocalSurvey host = survey(request, whole, nanoClock);
         CommunicatorPlan plan = plan(request, Collections.nCopies(request.hosts, host.survey()));
-        return report(request, host, 0, plan, tuning(plan.choices()), plan.notes());
+        return report(request, host, 0, plan, tuning(plan), tuningOfThreads(request, host), plan.notes());
     }
 
     /**
@@ -121,11 +127,11 @@ public final class TopologyReporter {
         }
         CommunicatorPlan plan =
                 plan(requests.get(0), hosts.stream().map(LocalSurvey::survey).toList());
-        List<TopologyReport.TuningRow> tuning = tuning(plan.choices());
+        List<TopologyReport.TuningRow> tuning = tuning(plan);
         List<TopologyReport> reports = new ArrayList<>();
         for (int index = 0; index < hosts.size(); index++) {
             List<String> notes = index == 0 ? plan.notes() : List.of();
-            reports.add(report(requests.get(index), hosts.get(index), index, plan, tuning, notes));
+            reports.add(report(requests.get(index), hosts.get(index), index, plan, tuning, List.of(), notes));
         }
         return reports;
     }
@@ -169,7 +175,44 @@ public final class TopologyReporter {
         return Planner.plan(MachineSurvey.together(hosts), List.of(), request.local, request.options);
     }
 
-    private static List<TopologyReport.TuningRow> tuning(ChoiceTable choices) {
+    private static List<TopologyReport.TuningRow> tuning(CommunicatorPlan plan) {
+        return tuning(plan.choices(), plan.host().gpu());
+    }
+
+    /**
+     * Returns the choices of ranks that are threads of one process; empty if these cannot work in place, because they
+     * are on several hosts, have no GPUs, or do not all reach each other's memory.
+     */
+    private static List<TopologyReport.TuningRow> tuningOfThreads(Request request, LocalSurvey host) {
+        List<Integer> endpoints = host.paths().topology().endpoints();
+        boolean reach = endpoints.stream().allMatch(one -> endpoints.stream()
+                .allMatch(other -> one.equals(other) || host.paths().peerToPeer(one, other)));
+        if (request.hosts > 1
+                || endpoints.size() == 1
+                || !host.survey().channels().gpu()
+                || !reach) {
+            return List.of();
+        }
+        List<MachineSurvey> ranks = MachineSurvey.together(List.of(host.survey()));
+        CommunicatorPlan plan = Planner.plan(ranks, ranks, request.local, request.options);
+        HostTraits traits = host.survey().traits();
+        int sharing = SharedGpus.of(host.paths().topology()).ranks().values().stream()
+                .mapToInt(List::size)
+                .max()
+                .orElse(1);
+        DeviceFacts facts = new DeviceFacts(
+                Math.min(plan.onDevices().channels(), Planner.MAX_DEVICE_CHANNELS),
+                sharing,
+                traits.minCapability(),
+                traits.maxCapability(),
+                true,
+                false,
+                EnumSet.allOf(Protocol.class),
+                request.options.added().onGpus());
+        return tuning(Planner.deviceChoices(plan, facts, request.options), true);
+    }
+
+    private static List<TopologyReport.TuningRow> tuning(ChoiceTable choices, boolean gpu) {
         List<TopologyReport.TuningRow> rows = new ArrayList<>();
         for (Collective collective : Collective.values()) {
             long largest = collective == Collective.BARRIER ? SMALLEST_BYTES : LARGEST_BYTES;
@@ -178,7 +221,8 @@ public final class TopologyReporter {
                         collective,
                         bytes,
                         choices.choice(collective, bytes),
-                        choices.predictedMicros(collective, bytes)));
+                        choices.predictedMicros(collective, bytes),
+                        gpu ? OptionalDouble.of(choices.linkMicros(collective, bytes)) : OptionalDouble.empty()));
             }
         }
         return rows;
@@ -190,6 +234,7 @@ public final class TopologyReporter {
             int index,
             CommunicatorPlan plan,
             List<TopologyReport.TuningRow> tuning,
+            List<TopologyReport.TuningRow> tuningOfThreads,
             List<String> planNotes) {
         Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
         graphs.put("ring", new TopologyReport.GraphRow(host.survey().channels().rings(), host.ringMillis()));
@@ -202,7 +247,7 @@ public final class TopologyReporter {
                 NetworkLimits.notes(plan.host(), index, host.paths().topology()));
         notes.addAll(host.notes());
         notes.addAll(planNotes);
-        return report(request, host.paths(), graphs, Optional.of(plan.host()), tuning, notes);
+        return report(request, host.paths(), graphs, Optional.of(plan.host()), tuning, tuningOfThreads, notes);
     }
 
     private static TopologyReport report(
@@ -211,6 +256,7 @@ public final class TopologyReporter {
             Map<String, TopologyReport.GraphRow> graphs,
             Optional<Plan> plan,
             List<TopologyReport.TuningRow> tuning,
+            List<TopologyReport.TuningRow> tuningOfThreads,
             List<String> notes) {
         return new TopologyReport(
                 request.source,
@@ -221,6 +267,7 @@ public final class TopologyReporter {
                 Collections.unmodifiableMap(graphs),
                 plan,
                 tuning,
+                tuningOfThreads,
                 SharedGpus.of(paths.topology()).ranks(),
                 notes);
     }

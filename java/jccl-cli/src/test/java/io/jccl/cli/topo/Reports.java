@@ -176,6 +176,7 @@ public final class Reports {
                 graphs,
                 report.plan(),
                 report.tuning(),
+                report.tuningOfThreads(),
                 report.sharedGpus(),
                 report.notes());
     }

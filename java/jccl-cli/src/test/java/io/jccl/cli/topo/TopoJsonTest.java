@@ -71,6 +71,35 @@ class TopoJsonTest {
     }
 
     @Test
+    void choicesBetweenGpusHaveTheBoundOfTheirLinks() throws IOException {
+        JsonNode one = json(List.of(Reports.of(Reports.host(1, 2, 2, Reports.Fabric.SWITCH), 1)), OptionalInt.empty());
+        for (String name : List.of("tuning", "tuning_of_threads")) {
+            assertThat(one.get(name)).hasSizeGreaterThan(100).allSatisfy(row -> {
+                assertThat(row.get("bound_us").asDouble()).isNotNegative();
+                assertThat(row.get("time_us").asDouble())
+                        .as("%s", row)
+                        .isGreaterThanOrEqualTo(row.get("bound_us").asDouble());
+            });
+        }
+        assertThat(one.get("tuning")).noneMatch(row -> row.get("in_place").asBoolean());
+        assertThat(one.get("tuning_of_threads"))
+                .anyMatch(row -> row.get("in_place").asBoolean());
+        assertThat(json(OptionalInt.empty()).has("tuning_of_threads")).isFalse(); // several hosts
+    }
+
+    @Test
+    void choicesOfHostRanksHaveNoBound() throws IOException {
+        JsonNode host = json(
+                List.of(Reports.of(
+                        "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\"><host rank=\"0\"/><host rank=\"1\"/>"
+                                + "</cpu></system>",
+                        1)),
+                OptionalInt.empty());
+        assertThat(host.get("tuning")).hasSizeGreaterThan(100).noneMatch(row -> row.has("bound_us"));
+        assertThat(host.has("tuning_of_threads")).isFalse();
+    }
+
+    @Test
     void theOutputOfOneRankStaysShortWithManyHosts() throws IOException {
         TopologyReport many = Reports.of(Reports.host(1, 2, 2, Reports.Fabric.SWITCH), 256);
         ByteArrayOutputStream out = new ByteArrayOutputStream();
