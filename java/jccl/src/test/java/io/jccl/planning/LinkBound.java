@@ -23,6 +23,9 @@ import java.util.TreeMap;
  */
 public final class LinkBound {
 
+    private static final long MIB = 1 << 20;
+
+    private final Map<List<Object>, Double> microsOfMebibyte = new HashMap<>();
     private final Topology topology;
     private final NodePaths paths;
     private final Plan plan;
@@ -95,6 +98,18 @@ public final class LinkBound {
      * @param bytes the larger of a rank's buffers
      */
     public double micros(Collective collective, Choice choice, long bytes) {
+        // Each form takes a time in proportion to the bytes, so it is computed for one size only.
+        List<Object> form = List.of(
+                collective,
+                choice.algorithm(),
+                choice.protocol(),
+                choice.channels(),
+                choice.tryZeroCopy(),
+                choice.twoShot());
+        return bytes * microsOfMebibyte.computeIfAbsent(form, key -> compute(collective, choice, MIB)) / MIB;
+    }
+
+    private double compute(Collective collective, Choice choice, long bytes) {
         return switch (choice.algorithm()) {
             case RING -> ring(collective, choice, bytes);
             case TREE -> tree(choice, bytes);
