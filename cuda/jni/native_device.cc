@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/build_id.h"
+#include "cuda/driver/driver.h"
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/device_communicator.h"
 #include "io_jccl_nativelib_NativeDevice.h"
@@ -97,6 +98,22 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDevice_blockBudget(JNI
     row[JAVA(BUDGET_BLOCKS)] = blocks;
     row[JAVA(BUDGET_FREE)] = free;
     return newLongs(env, row);
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_enter(JNIEnv*, jclass, jint ordinal) {
+  return guardedCode([&]() -> jint {
+    driver::Context context = nullptr;
+    Status status = device::primaryContext(ordinal, context);
+    if (status) status = driver::statusOf("cuCtxPushCurrent", driver::driver().pushContext(context));
+    return lastFailure.codeOf(status);
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_leave(JNIEnv*, jclass) {
+  return guardedCode([&]() -> jint {
+    driver::Context context = nullptr;
+    return lastFailure.codeOf(driver::statusOf("cuCtxPopCurrent", driver::driver().popContext(&context)));
   });
 }
 

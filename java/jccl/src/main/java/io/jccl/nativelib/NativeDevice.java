@@ -6,8 +6,8 @@ import java.lang.annotation.Native;
 /**
  * Devices, their memory and their streams, through the library of {@link CudaLoader}. Natives that return an
  * {@code int} return a {@link Code}, unless their name says what they return; {@link #lastError} returns the reason of
- * the calling thread's last failure. Any thread may call any method. The calling thread's current device does not
- * change.
+ * the calling thread's last failure. Any thread may call any method. The calling thread's current device changes only in
+ * {@link #onDevice}.
  */
 public final class NativeDevice {
 
@@ -79,6 +79,10 @@ public final class NativeDevice {
 
     static native long[] blockBudget(int device, int threads);
 
+    private static native int enter(int device);
+
+    private static native int leave();
+
     private static native long allocate(int device, long bytes);
 
     private static native int free(int device, long address);
@@ -98,6 +102,17 @@ public final class NativeDevice {
     private static native int replay(int device, long graph, long stream);
 
     private static native int destroyGraph(int device, long graph);
+
+    /** Runs a body with a device as the calling thread's current one, for another library that works on that device. */
+    public static void onDevice(int device, Runnable body) {
+        CudaLoader.load();
+        require(enter(device), "device=" + device + ": cannot be made current");
+        try {
+            body.run();
+        } finally {
+            require(leave(), "device=" + device + ": cannot restore the current device");
+        }
+    }
 
     /** Returns the address of new memory of a device, which {@link #freeMemory} frees. */
     public static long allocateMemory(int device, long bytes) {

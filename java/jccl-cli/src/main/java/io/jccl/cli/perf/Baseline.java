@@ -22,13 +22,19 @@ final class Baseline {
     private final StringBuilder table = new StringBuilder();
     private int compared;
 
-    Baseline(EarlierRun run, double tolerancePercent) {
+    /**
+     * @param mode mode of the new run; rows of other modes are not compared
+     * @param tolerancePercent percentage by which a median may be slower
+     */
+    Baseline(EarlierRun run, Mode mode, double tolerancePercent) {
         this.file = run.file();
         this.tolerancePercent = tolerancePercent;
         for (EarlierRun.Row row : run.rows()) {
-            medians.put(
-                    new Key(row.collective(), row.backend(), row.ranks(), row.bytes(), row.type(), row.op()),
-                    new Medians(row.outOfPlace().p50Us(), row.inPlace().p50Us()));
+            if (row.mode().equals(mode.label())) {
+                medians.put(
+                        new Key(row.collective(), row.backend(), row.ranks(), row.bytes(), row.type(), row.op()),
+                        new Medians(row.outOfPlace().p50Us(), row.inPlace().p50Us()));
+            }
         }
     }
 

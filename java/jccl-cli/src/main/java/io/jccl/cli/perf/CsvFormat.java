@@ -15,6 +15,9 @@ final class CsvFormat {
     private static final List<String> SIDE =
             List.of("time_us", "p50_us", "p99_us", "algbw_gbps", "busbw_gbps", "wrong");
 
+    private static final List<String> PEER =
+            List.of("version", "out_of_place_p50_us", "out_of_place_ratio", "in_place_p50_us", "in_place_ratio");
+
     private CsvFormat() {}
 
     /** Returns the line with the names of the columns. */
@@ -34,7 +37,8 @@ final class CsvFormat {
                 "channels"));
         SIDE.forEach(name -> names.add("out_of_place_" + name));
         SIDE.forEach(name -> names.add("in_place_" + name));
-        names.addAll(List.of("version", "host", "date"));
+        names.addAll(List.of("version", "host", "date", "mode"));
+        PEER.forEach(name -> names.add("peer_" + name));
         return line(names);
     }
 
@@ -56,6 +60,16 @@ final class CsvFormat {
         addSide(values, row.outOfPlace());
         addSide(values, row.inPlace());
         values.addAll(List.of(run.version(), run.host().name(), run.date().toString()));
+        values.add(run.mode().label());
+        row.peer()
+                .ifPresentOrElse(
+                        other -> values.addAll(List.of(
+                                other.version(),
+                                number(other.outOfPlace().p50Us()),
+                                number(row.outOfPlace().ratioTo(other.outOfPlace())),
+                                number(other.inPlace().p50Us()),
+                                number(row.inPlace().ratioTo(other.inPlace())))),
+                        () -> PEER.forEach(name -> values.add("")));
         return line(values);
     }
 

@@ -39,7 +39,8 @@ record Curve(String label, List<Point> points) {
     }
 
     /** The properties that all rows of one curve share. */
-    private record Setup(String backend, String transport, int ranks, String type, String op, String date) {
+    private record Setup(
+            String backend, String transport, int ranks, String type, String op, String mode, String date) {
 
         static Setup of(EarlierRun.Row row) {
             return new Setup(
@@ -48,11 +49,12 @@ record Curve(String label, List<Point> points) {
                     row.ranks(),
                     row.type(),
                     row.op(),
+                    row.mode(),
                     row.date().orElse(""));
         }
 
         /** Returns the file, the date, and the properties in which the earlier run differs from the new one. */
-        String label(String file, PerfRow now) {
+        String label(String file, PerfRow now, Mode nowMode) {
             List<String> parts = new ArrayList<>(List.of(file, date));
             if (ranks != now.ranks()) {
                 parts.add(ranks + " ranks");
@@ -61,6 +63,7 @@ record Curve(String label, List<Point> points) {
             parts.add(transport.equals(now.transport()) ? "" : transport);
             parts.add(type.equals(now.type()) ? "" : type);
             parts.add(op.equals(now.op()) ? "" : op);
+            parts.add(mode.equals(nowMode.label()) ? "" : mode);
             return parts.stream().filter(part -> !part.isEmpty()).collect(Collectors.joining(", "));
         }
     }
@@ -87,7 +90,7 @@ record Curve(String label, List<Point> points) {
         List<String> names = earlier.stream().map(Curve::name).toList();
         for (EarlierRun one : earlier) {
             boolean unique = Collections.frequency(names, name(one)) == 1;
-            curves.addAll(of(one, unique ? name(one) : one.file().toString(), now, kind));
+            curves.addAll(of(one, unique ? name(one) : one.file().toString(), now, run.mode(), kind));
         }
         return curves;
     }
@@ -96,7 +99,7 @@ record Curve(String label, List<Point> points) {
         return String.valueOf(run.file().getFileName());
     }
 
-    private static List<Curve> of(EarlierRun earlier, String name, PerfRow now, Collective kind) {
+    private static List<Curve> of(EarlierRun earlier, String name, PerfRow now, Mode mode, Collective kind) {
         Map<Setup, List<Point>> setups = new LinkedHashMap<>();
         for (EarlierRun.Row row : earlier.rows()) {
             if (row.collective().equals(now.collective())) {
@@ -106,7 +109,7 @@ record Curve(String label, List<Point> points) {
             }
         }
         return setups.entrySet().stream()
-                .map(setup -> new Curve(setup.getKey().label(name, now), setup.getValue()))
+                .map(setup -> new Curve(setup.getKey().label(name, now, mode), setup.getValue()))
                 .toList();
     }
 }

@@ -31,6 +31,7 @@ record EarlierRun(Path file, List<Row> rows) {
      * @param outOfPlace results with two buffers
      * @param inPlace results with one buffer
      * @param date when the run began; empty if the file does not say it
+     * @param mode how operations followed one another; they were awaited if the file does not say it
      */
     record Row(
             String collective,
@@ -42,7 +43,8 @@ record EarlierRun(Path file, List<Row> rows) {
             String op,
             PerfRow.Side outOfPlace,
             PerfRow.Side inPlace,
-            Optional<String> date) {}
+            Optional<String> date,
+            String mode) {}
 
     EarlierRun {
         rows = List.copyOf(rows);
@@ -84,7 +86,8 @@ record EarlierRun(Path file, List<Row> rows) {
                     row.required("op").asText(),
                     side(row.required("out_of_place")),
                     side(row.required("in_place")),
-                    Optional.ofNullable(row.path("run").path("date").textValue()));
+                    Optional.ofNullable(row.path("run").path("date").textValue()),
+                    row.path("run").path("mode").asText(Mode.AWAIT.label()));
         } catch (IOException | IllegalArgumentException e) {
             throw new IllegalArgumentException(
                     "baseline=" + file + " line=" + number + ": not a line that jccl perf --json wrote ("

@@ -189,6 +189,30 @@ public final class PerfCommand implements Callable<Integer> {
             description = "direct, heap, shared, registered or device (default: ${DEFAULT-VALUE})")
     private String memory;
 
+    @Option(
+            names = "--mode",
+            paramLabel = "MODE",
+            defaultValue = "await",
+            description = {
+                "await: each operation is awaited before the next; stream: batches of 20 on a stream of the GPU,",
+                "awaited together; graph: a captured graph of 20 operations is replayed. Times are of one operation,",
+                "medians those of batches. stream and graph need --memory device (default: ${DEFAULT-VALUE})"
+            })
+    private String mode;
+
+    @Option(
+            names = "--peer",
+            paramLabel = "LIBRARY",
+            description = "nccl: measure NCCL in turn with JCCL in the same processes, on the same buffers; needs "
+                    + "--memory device, and NCCL 2.30 or later if ranks share a GPU")
+    private String peer;
+
+    @Option(
+            names = "--peer-library",
+            paramLabel = "FILE",
+            description = "the libnccl.so.2 of --peer (default: that of a Python package, or the system's)")
+    private Path peerLibrary;
+
     @Option(names = "--check", description = "verify every element of every result, bit for bit")
     private boolean check;
 
@@ -347,6 +371,8 @@ public final class PerfCommand implements Callable<Integer> {
                 unlessAuto(transport, TransportKind::parse),
                 channels == 0 ? Optional.empty() : Optional.of(channels),
                 memoryKind(),
+                Mode.parse(mode),
+                peer(parsed, combined),
                 check,
                 new Outputs(
                         Optional.ofNullable(json),
@@ -354,6 +380,16 @@ public final class PerfCommand implements Callable<Integer> {
                         Optional.ofNullable(plot),
                         baselines,
                         tolerance));
+    }
+
+    private Optional<Peer> peer(PerfCollective measured, ReduceOp combined) {
+        require(peer != null || peerLibrary == null, "peer-library", peerLibrary, "--peer nccl with it");
+        if (peer == null) {
+            return Optional.empty();
+        }
+        Peer parsed = Peer.parse(peer, Optional.ofNullable(peerLibrary));
+        Peer.require(measured, memoryKind(), combined);
+        return Optional.of(parsed);
     }
 
     private static <T> Optional<T> unlessAuto(String name, Function<String, T> parse) {

@@ -34,6 +34,7 @@ final class PerfHeader {
                 "backend " + options.backend(),
                 "transport " + run.transport(),
                 "memory " + options.memory().label(),
+                "mode " + options.mode().label(),
                 "iterations " + (options.iterations() > 0 ? Integer.toString(options.iterations()) : "by time"),
                 "check " + (options.check() ? "on" : "off"));
     }

@@ -25,6 +25,8 @@ import java.util.Optional;
  * @param transport forced transport; empty for JCCL's choice
  * @param channels forced number of channels; empty for JCCL's choice
  * @param memory kind of memory of the buffers
+ * @param mode how operations follow one another
+ * @param peer the other library that executes the same operations in turn; empty for JCCL alone
  * @param check true to verify results
  * @param outputs where results go
  */
@@ -42,8 +44,18 @@ record PerfOptions(
         Optional<TransportKind> transport,
         Optional<Integer> channels,
         MemoryKind memory,
+        Mode mode,
+        Optional<Peer> peer,
         boolean check,
         Outputs outputs) {
+
+    PerfOptions {
+        if (mode != Mode.AWAIT && memory != MemoryKind.DEVICE) {
+            throw new IllegalArgumentException("mode=" + mode.label() + " memory=" + memory.label()
+                    + ": expected memory=device, because only GPUs have streams and graphs; add --memory device, or use"
+                    + " --mode await");
+        }
+    }
 
     /** Returns the name of the backend that executes operations. */
     String backend() {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.jccl.Execution;
 import io.jccl.cli.output.Json;
 import java.io.IOException;
+import java.util.Optional;
 
 /**
  * The result of one size.
@@ -20,6 +21,7 @@ import java.io.IOException;
  * @param execution how the operation was executed
  * @param outOfPlace results with two buffers
  * @param inPlace results with one buffer
+ * @param peer times of the other library, which executed the same operations in turn; empty without one
  */
 record PerfRow(
         String collective,
@@ -33,7 +35,17 @@ record PerfRow(
         int root,
         Execution execution,
         Side outOfPlace,
-        Side inPlace) {
+        Side inPlace,
+        Optional<PeerTimes> peer) {
+
+    /**
+     * The times of the other library, on the same buffers.
+     *
+     * @param version its version
+     * @param outOfPlace results with two buffers
+     * @param inPlace results with one buffer
+     */
+    record PeerTimes(String version, Side outOfPlace, Side inPlace) {}
 
     /**
      * The times of one placement (out of place or in place) and the result of its check.
@@ -52,12 +64,21 @@ record PerfRow(
             return new Side(times.averageUs(), times.p50Us(), times.p99Us(), algbw, algbw * busFactor, wrong);
         }
 
+        private long wrongOr0() {
+            return wrong == null ? 0 : wrong;
+        }
+
         /**
          * Returns the results of a collective without such a placement: no times, and no wrong elements if results are
          * checked.
          */
         static Side absent(boolean checked) {
             return new Side(null, null, null, null, null, checked ? 0L : null);
+        }
+
+        /** Returns this median divided by that of another library; null if one of them was not measured. */
+        Double ratioTo(Side other) {
+            return p50Us == null || other.p50Us == null ? null : (Double) (p50Us / other.p50Us);
         }
 
         private void writeTo(JsonGenerator json, String name) throws IOException {
@@ -93,13 +114,29 @@ record PerfRow(
             json.writeNumberField("channels", execution.channels());
             outOfPlace.writeTo(json, "out_of_place");
             inPlace.writeTo(json, "in_place");
+            if (peer.isPresent()) {
+                writePeer(json, peer.get());
+            }
             run.writeTo(json);
             json.writeEndObject();
         });
     }
 
-    /** Returns the number of wrong elements of both placements. */
+    private void writePeer(JsonGenerator json, PeerTimes other) throws IOException {
+        json.writeObjectFieldStart("peer");
+        json.writeStringField("name", "nccl");
+        json.writeStringField("version", other.version);
+        other.outOfPlace.writeTo(json, "out_of_place");
+        other.inPlace.writeTo(json, "in_place");
+        Json.number(json, "out_of_place_ratio", outOfPlace.ratioTo(other.outOfPlace));
+        Json.number(json, "in_place_ratio", inPlace.ratioTo(other.inPlace));
+        json.writeEndObject();
+    }
+
+    /** Returns the number of wrong elements of both placements, and of the other library if there is one. */
     long wrong() {
-        return (outOfPlace.wrong == null ? 0 : outOfPlace.wrong) + (inPlace.wrong == null ? 0 : inPlace.wrong);
+        long others = peer.map(other -> other.outOfPlace.wrongOr0() + other.inPlace.wrongOr0())
+                .orElse(0L);
+        return outOfPlace.wrongOr0() + inPlace.wrongOr0() + others;
     }
 }

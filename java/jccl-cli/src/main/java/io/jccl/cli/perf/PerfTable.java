@@ -44,11 +44,32 @@ final class PerfTable {
                 + String.format(left, "(B)", "(elements)", "", "", "") + units + "  " + units.stripTrailing() + "\n";
     }
 
+    /** Returns the headings with columns for another library, which are three lines. */
+    String headWithPeer() {
+        String[] lines = head().split("\n");
+        return lines[0] + "\n" + lines[1] + "  nccl(out) ratio   nccl(in) ratio\n" + lines[2] + "\n";
+    }
+
     /** Returns the line of one size. */
     String row(PerfRow row) {
+        return ownPart(row) + row.peer().map(other -> peerPart(row, other)).orElse("") + "\n";
+    }
+
+    private static String peerPart(PerfRow row, PerfRow.PeerTimes other) {
+        return peerPart(row.outOfPlace(), other.outOfPlace()) + peerPart(row.inPlace(), other.inPlace());
+    }
+
+    private static String peerPart(PerfRow.Side own, PerfRow.Side other) {
+        Double ratio = own.ratioTo(other);
+        return ratio == null
+                ? String.format("  %9s %5s", "-", "-")
+                : String.format(Locale.ROOT, "  %9s %5.2f", time(other.p50Us()), ratio);
+    }
+
+    private String ownPart(PerfRow row) {
         return String.format(
                 Locale.ROOT,
-                "%12d %12d " + typeColumn + " %6s %6d %s  %s %6s %6s %2d%n",
+                "%12d %12d " + typeColumn + " %6s %6d %s  %s %6s %6s %2d",
                 row.bytes(),
                 row.count(),
                 row.type(),

@@ -51,7 +51,7 @@ record Placement(int ranks, int processes, List<String> hosts, List<Integer> ran
         return new Placement(identities.length, distinct, List.copyOf(hosts.values()), ofFirstHost);
     }
 
-    private static long digest(String text) {
+    static long digest(String text) {
         return UUID.nameUUIDFromBytes(text.getBytes(StandardCharsets.UTF_8)).getMostSignificantBits();
     }
 

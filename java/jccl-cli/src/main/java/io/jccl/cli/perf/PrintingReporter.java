@@ -27,7 +27,7 @@ final class PrintingReporter implements Reporter {
         this.err = err;
         this.human = options.outputs().onStandardOutput() ? null : out;
         this.baselines = earlier.stream()
-                .map(run -> new Baseline(run, options.outputs().tolerancePercent()))
+                .map(run -> new Baseline(run, options.mode(), options.outputs().tolerancePercent()))
                 .toList();
         this.table = new PerfTable(
                 Terminal.colours(Terminal.Stream.OUT), options.type().label());
@@ -43,7 +43,7 @@ final class PrintingReporter implements Reporter {
         }
         human.print(PerfHeader.of(options, run));
         human.print(PerfTable.legend(options.collective(), run.placement().ranks()));
-        human.print(table.head());
+        human.print(options.peer().isPresent() ? table.headWithPeer() : table.head());
         human.flush();
     }
 
@@ -97,7 +97,7 @@ final class PrintingReporter implements Reporter {
         before.regressions().forEach(text -> err.println("jccl perf: regression: " + text + which));
         if (before.compared() == 0) {
             err.println("jccl perf: baseline=" + before.file()
-                    + ": has no line with this collective, type, operation, number of ranks and any of these sizes; "
+                    + ": has no line with this collective, type, operation, mode, number of ranks and any of these sizes; "
                     + "nothing was compared");
         } else if (human != null) {
             human.print(before.table());

@@ -18,6 +18,9 @@ import java.util.stream.Stream;
 /** Runs all ranks as processes of this host. Each is the {@code jccl} command again, with a launcher's environment. */
 public final class RankProcesses {
 
+    /** Property with the path of the library that calls NCCL, for {@code --peer nccl}. */
+    public static final String NCCL_BINDING = "jccl.nccl.path";
+
     /**
      * Name of the system property that holds the path of the class-data archive (CDS) from which the JVM starts; see
      * scripts/jccl.

@@ -44,12 +44,13 @@ final class RankRun {
         long wrong = 0;
         Optional<Integer> device = options.deviceOf(communicator.rank());
         try (Region send = Region.allocate(communicator, options.memory(), largest, device);
-                Region recv = Region.allocate(communicator, options.memory(), largest, device)) {
+                Region recv = Region.allocate(communicator, options.memory(), largest, device);
+                Runs runs = Runs.of(options, communicator, exchange)) {
             String transport = transports();
             begin(transport, shapes.size());
             for (Shape shape : shapes) {
                 reporter.measuring(shape.elements() * elementBytes);
-                PerfRow row = measure(shape, send, recv, transport);
+                PerfRow row = measure(runs, shape, send, recv, transport);
                 wrong += row.wrong();
                 reporter.row(row);
             }
@@ -66,14 +67,21 @@ final class RankRun {
         }
     }
 
-    private PerfRow measure(Shape shape, Region send, Region recv, String transport) {
+    private PerfRow measure(Runs runs, Shape shape, Region send, Region recv, String transport) {
         PerfCollective collective = shape.collective();
         Workload twoBuffers = new Workload(communicator, shape, options, send, recv, false);
-        PerfRow.Side outOfPlace = measure(shape, twoBuffers);
+        PerfRow.Side outOfPlace = measure(runs::own, shape, twoBuffers);
         Execution execution = execution(twoBuffers);
-        PerfRow.Side inPlace = Shape.hasInPlace(collective.kind())
-                ? measure(shape, new Workload(communicator, shape, options, send, recv, true))
-                : PerfRow.Side.absent(options.check());
+        Optional<PerfRow.Side> ofPeer = options.peer().map(any -> measure(runs::peer, shape, twoBuffers));
+        PerfRow.Side absent = PerfRow.Side.absent(options.check());
+        PerfRow.Side inPlace = absent;
+        PerfRow.Side inPlaceOfPeer = absent;
+        if (Shape.hasInPlace(collective.kind())) {
+            Workload oneBuffer = new Workload(communicator, shape, options, send, recv, true);
+            inPlace = measure(runs::own, shape, oneBuffer);
+            inPlaceOfPeer = ofPeer.isPresent() ? measure(runs::peer, shape, oneBuffer) : absent;
+        }
+        PerfRow.Side inPlaceOfOther = inPlaceOfPeer;
         return new PerfRow(
                 collective.label(),
                 options.backend(),
@@ -86,13 +94,22 @@ final class RankRun {
                 collective.hasRoot() ? options.root() : -1,
                 execution,
                 outOfPlace,
-                inPlace);
+                inPlace,
+                ofPeer.map(side -> new PerfRow.PeerTimes(runs.versionOfPeer(), side, inPlaceOfOther)));
     }
 
-    private PerfRow.Side measure(Shape shape, Workload workload) {
-        Long wrong = options.check() ? (Long) checker.countWrong(workload) : null;
+    private PerfRow.Side measure(Runs.Maker maker, Shape shape, Workload workload) {
+        Long wrong = null;
+        if (options.check()) {
+            try (Repetition once = maker.make(workload, 1)) {
+                wrong = checker.countWrong(workload, once);
+            }
+        }
         workload.zero();
-        Stopwatch.Times times = stopwatch.measure(workload.call());
+        Stopwatch.Times times;
+        try (Repetition repetition = maker.make(workload, options.mode() == Mode.AWAIT ? 1 : StreamRepetition.BATCH)) {
+            times = stopwatch.measure(repetition);
+        }
         long bytes = shape.elements() * options.type().bytes();
         return PerfRow.Side.of(times, bytes, Shape.busFactor(shape.collective().kind(), communicator.size()), wrong);
     }

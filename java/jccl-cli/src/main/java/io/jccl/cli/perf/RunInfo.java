@@ -25,6 +25,7 @@ import java.util.TreeMap;
  * @param host host of rank 0
  * @param gpus models of the devices in use on that host
  * @param date when the run began, in UTC
+ * @param mode how operations followed one another
  * @param transport the transports in use between ranks, joined by {@code +}
  * @param placement hosts and processes of the ranks
  * @param settings the library's settings that are not at their default, by name
@@ -36,6 +37,7 @@ record RunInfo(
         HostFacts host,
         List<String> gpus,
         Instant date,
+        Mode mode,
         String transport,
         Placement placement,
         Map<String, String> settings) {
@@ -54,6 +56,7 @@ record RunInfo(
                 HostFacts.here(),
                 gpus(options, placement.ranksOfFirstHost()),
                 Instant.now().truncatedTo(ChronoUnit.SECONDS),
+                options.mode(),
                 transport,
                 placement,
                 changed(settings));
@@ -91,6 +94,7 @@ record RunInfo(
         json.writeStringField("build", build);
         json.writeStringField("java", java);
         json.writeStringField("date", date.toString());
+        json.writeStringField("mode", mode.label());
         json.writeStringField("host", host.name());
         json.writeStringField("kernel", host.kernel());
         json.writeStringField("processor", host.processor());

@@ -31,7 +31,12 @@ final class Stopwatch {
      * @param p50Us median in µs
      * @param p99Us 99th percentile in µs
      */
-    record Times(double averageUs, double p50Us, double p99Us) {}
+    record Times(double averageUs, double p50Us, double p99Us) {
+
+        private Times dividedBy(int operations) {
+            return new Times(averageUs / operations, p50Us / operations, p99Us / operations);
+        }
+    }
 
     private final Exchange exchange;
     private final PerfOptions options;
@@ -43,24 +48,26 @@ final class Stopwatch {
         this.options = options;
     }
 
-    /** Measures a call; all ranks measure the same call at the same time. */
-    Times measure(Workload.Call call) {
+    /**
+     * Measures an operation that a repetition runs; all ranks measure the same one at the same time. An iteration is a
+     * batch of the repetition, and the result is the time of each operation in it.
+     */
+    Times measure(Repetition call) {
         if (coldCalls > 0 && options.warmup() < 0) {
             coldCalls--;
             untilCompiled(call);
             measureOnce(call); // entering the loops a second time makes the JIT compile them again
         }
-        return measureOnce(call);
+        return measureOnce(call).dividedBy(call.batch());
     }
 
-    private Times measureOnce(Workload.Call call) {
+    private Times measureOnce(Repetition call) {
         double estimateNanos = warmUp(call);
         exchange.barrier();
-        double average = options.iterations() > 0
-                ? estimate(call, options.iterations())
-                : averageOverBudget(call, estimateNanos);
+        int iterations = batches(call, options.iterations());
+        double average = iterations > 0 ? estimate(call, iterations) : averageOverBudget(call, estimateNanos);
 
-        int stamps = options.iterations() > 0 ? options.iterations() : fitting(average, STAMPS_SHARE);
+        int stamps = iterations > 0 ? iterations : fitting(average, STAMPS_SHARE);
         exchange.barrier();
         long[] intervals = Statistics.sortedIntervals(stamp(call, Math.min(stamps, MAX_STAMPS)));
         double p50 = exchange.max(Statistics.quantile(intervals, 0.5));
@@ -72,7 +79,7 @@ final class Stopwatch {
      * Runs batches until the budget is used up; returns the slowest rank's average in ns. One batch is not enough: an
      * estimate that was taken while other processes had the cores makes the batch too short.
      */
-    private double averageOverBudget(Workload.Call call, double estimateNanos) {
+    private double averageOverBudget(Repetition call, double estimateNanos) {
         double budgetNanos = options.budgetSeconds() * 1e9;
         double each = estimateNanos;
         double spentNanos = 0; // on the slowest rank, so that all ranks stop after the same batch
@@ -98,9 +105,9 @@ final class Stopwatch {
      * Runs the call until it is warm; returns an estimate of an iteration's time in ns, equal on all ranks, or 0 if the
      * options make it unnecessary.
      */
-    private double warmUp(Workload.Call call) {
+    private double warmUp(Repetition call) {
         if (options.warmup() >= 0) {
-            repeat(call, options.warmup());
+            repeat(call, batches(call, options.warmup()));
             return options.iterations() > 0 ? 0 : estimate(call, 1);
         }
         return runFor(call, options.budgetSeconds() * WARMUP_SHARE);
@@ -112,7 +119,7 @@ final class Stopwatch {
      * in a few stretches in a row, no rank's compiler was busy and no stretch was faster than the best before. If ranks
      * outnumber the cores, times taken while the compiler works are wrong, because its threads compete for the cores.
      */
-    private void untilCompiled(Workload.Call call) {
+    private void untilCompiled(Repetition call) {
         double best = runFor(call, STRETCH_SECONDS);
         int steady = 0;
         for (int stretch = 1; stretch < MAX_STRETCHES && steady < STEADY_STRETCHES; stretch++) {
@@ -137,7 +144,7 @@ final class Stopwatch {
     }
 
     /** Runs the call for a time, in batches; returns an iteration's time in ns from the last batch. */
-    private double runFor(Workload.Call call, double seconds) {
+    private double runFor(Repetition call, double seconds) {
         double spent = 0;
         int batch = 1;
         while (true) {
@@ -151,24 +158,27 @@ final class Stopwatch {
         }
     }
 
-    private double estimate(Workload.Call call, int iterations) {
+    /** Returns the number of batches that contain at least {@code operations} operations. */
+    private static int batches(Repetition call, int operations) {
+        return (operations + call.batch() - 1) / call.batch();
+    }
+
+    private double estimate(Repetition call, int iterations) {
         return Math.max(1, exchange.max((double) repeat(call, iterations) / iterations));
     }
 
-    private static long repeat(Workload.Call call, int iterations) {
+    private static long repeat(Repetition call, int iterations) {
         long begin = System.nanoTime();
-        for (int i = 0; i < iterations; i++) {
-            call.issue().await();
-        }
+        call.run(iterations);
         return System.nanoTime() - begin;
     }
 
-    private static long[] stamp(Workload.Call call, int iterations) {
+    private static long[] stamp(Repetition call, int iterations) {
         long[] stamps = new long[iterations + 1];
         Arrays.fill(stamps, 0); // touches its pages before time is taken
         stamps[0] = System.nanoTime();
         for (int i = 1; i <= iterations; i++) {
-            call.issue().await();
+            call.run(1);
             stamps[i] = System.nanoTime();
         }
         return stamps;

@@ -49,6 +49,8 @@ public final class Timing implements AutoCloseable {
                 Optional.empty(),
                 Optional.empty(),
                 memory,
+                Mode.AWAIT,
+                Optional.empty(),
                 false,
                 Outputs.NONE);
     }
@@ -67,7 +69,7 @@ public final class Timing implements AutoCloseable {
                 bytes,
                 options.type().bytes());
         Workload workload = new Workload(communicator, shape, options, memory.send, memory.recv, false);
-        return stopwatch.measure(workload.call()).averageUs();
+        return stopwatch.measure(Repetition.awaiting(workload.call())).averageUs();
     }
 
     private static Buffers allocate(Communicator communicator, PerfOptions options) {

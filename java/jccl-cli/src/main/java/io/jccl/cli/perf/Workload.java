@@ -3,6 +3,7 @@ package io.jccl.cli.perf;
 import io.jccl.Collective;
 import io.jccl.Communicator;
 import io.jccl.DataBuffer;
+import io.jccl.Operations;
 import io.jccl.ReduceOp;
 import io.jccl.Work;
 import java.util.ArrayList;
@@ -52,15 +53,19 @@ final class Workload {
         this.isRoot = rank == options.root();
     }
 
-    /** Returns the call; its buffers are made once, here. */
+    /** Returns the call on the communicator; its buffers are made once, here. */
     Call call() {
-        DataBuffer in = sendBuffer();
-        DataBuffer out = recvBuffer();
-        return shape.collective().vector() ? vectorCall(in, out) : call(in, out);
+        return call(communicator);
     }
 
-    private Call call(DataBuffer in, DataBuffer out) {
-        Communicator comm = communicator;
+    /** Returns the call on the communicator or on one of its streams; its buffers are made once, here. */
+    Call call(Operations<Work> comm) {
+        DataBuffer in = sendBuffer();
+        DataBuffer out = recvBuffer();
+        return shape.collective().vector() ? vectorCall(comm, in, out) : call(comm, in, out);
+    }
+
+    private Call call(Operations<Work> comm, DataBuffer in, DataBuffer out) {
         ReduceOp op = options.op();
         int root = options.root();
         return switch (kind) {
@@ -73,16 +78,15 @@ final class Workload {
             case GATHER -> () -> comm.gather(in, out, root);
             case SCATTER -> () -> comm.scatter(in, out, root);
             case SEND_RECV -> {
-                int next = (rank + 1) % comm.size();
-                int previous = (rank + comm.size() - 1) % comm.size();
+                int next = next();
+                int previous = previous();
                 yield () -> comm.sendReceive(in, next, out, previous);
             }
             case BARRIER -> comm::barrier;
         };
     }
 
-    private Call vectorCall(DataBuffer in, DataBuffer out) {
-        Communicator comm = communicator;
+    private Call vectorCall(Operations<Work> comm, DataBuffer in, DataBuffer out) {
         ReduceOp op = options.op();
         int root = options.root();
         long[] counts = blocks.counts();
@@ -103,6 +107,14 @@ final class Workload {
             case ALL_REDUCE, REDUCE, BROADCAST, SEND_RECV, BARRIER -> throw new IllegalStateException(
                     "collective=" + kind.label() + ": has no v-form");
         };
+    }
+
+    private int next() {
+        return (rank + 1) % shape.ranks();
+    }
+
+    private int previous() {
+        return (rank + shape.ranks() - 1) % shape.ranks();
     }
 
     /** Returns the region that the call reads. In place, both buffers are in the region of the larger one. */
@@ -131,6 +143,11 @@ final class Workload {
         return inPlace && isShardOfSend() ? blocks.offset(rank) : 0;
     }
 
+    /** Returns the number of elements as the call counts them. */
+    long count() {
+        return shape.count();
+    }
+
     private long inputCount() {
         return switch (kind) {
             case REDUCE_SCATTER, ALL_TO_ALL -> shape.elements();
@@ -151,14 +168,14 @@ final class Workload {
         };
     }
 
-    private DataBuffer sendBuffer() {
+    DataBuffer sendBuffer() {
         if (inputCount() > 0 || shape.collective().vector()) {
             return input().elements(inputOffset(), inputCount(), options.type());
         }
         return inPlace && kind == Collective.BROADCAST ? recvBuffer() : null;
     }
 
-    private DataBuffer recvBuffer() {
+    DataBuffer recvBuffer() {
         if (outputCount() > 0 || shape.collective().vector()) {
             return output().elements(outputOffset(), outputCount(), options.type());
         }
@@ -208,7 +225,6 @@ final class Workload {
 
     private List<Span> results(Patterns patterns) {
         long count = shape.count();
-        int previous = (rank + shape.ranks() - 1) % shape.ranks();
         return switch (kind) {
             case ALL_REDUCE -> List.of(result(count, patterns.result(), 0));
             case REDUCE -> isRoot ? List.of(result(count, patterns.result(), 0)) : List.of();
@@ -218,7 +234,7 @@ final class Workload {
             case ALL_TO_ALL -> exchanged(patterns);
             case GATHER -> isRoot ? gathered(patterns) : List.of();
             case SCATTER -> List.of(result(blocks.count(rank), patterns.input(options.root()), blocks.offset(rank)));
-            case SEND_RECV -> List.of(result(count, patterns.input(previous), 0));
+            case SEND_RECV -> List.of(result(count, patterns.input(previous()), 0));
             case BARRIER -> List.of();
         };
     }

@@ -19,7 +19,8 @@ class BaselineTest {
         for (PerfRow row : rows) {
             lines.append(row.toJson(RunInfos.SAMPLE)).append('\n');
         }
-        return new Baseline(EarlierRun.read(Files.writeString(directory.resolve("base.json"), lines)), tolerance);
+        return new Baseline(
+                EarlierRun.read(Files.writeString(directory.resolve("base.json"), lines)), Mode.AWAIT, tolerance);
     }
 
     @Test
@@ -40,6 +41,15 @@ class BaselineTest {
                 .containsExactly(
                         "all_reduce bytes=1048576 in place: median 135.000 us, baseline 90.000 us: 50 % slower, "
                                 + "tolerance 10 %");
+    }
+
+    @Test
+    void aRunOfAnotherModeIsNotCompared() throws IOException {
+        PerfRow row = PerfTableTest.row("all_reduce", PerfTableTest.side(100, 0L), PerfTableTest.side(100, 0L));
+        Path file = Files.writeString(directory.resolve("awaited.json"), row.toJson(RunInfos.SAMPLE));
+        Baseline baseline = new Baseline(EarlierRun.read(file), Mode.STREAM, 10);
+        baseline.compare(row);
+        assertThat(baseline.compared()).isZero();
     }
 
     @Test

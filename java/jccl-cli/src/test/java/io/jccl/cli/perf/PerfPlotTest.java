@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import javax.xml.parsers.DocumentBuilderFactory;
@@ -39,7 +40,19 @@ class PerfPlotTest {
         PerfRow.Side side = PerfRow.Side.of(new Stopwatch.Times(us, us, us), bytes, 1.5, 0L);
         Execution ring = new Execution(Algorithm.RING, Protocol.SIMPLE, 1);
         return new PerfRow(
-                "all_reduce", "host", transport, 4, bytes, bytes / 4, "float32", "sum", -1, ring, side, side);
+                "all_reduce",
+                "host",
+                transport,
+                4,
+                bytes,
+                bytes / 4,
+                "float32",
+                "sum",
+                -1,
+                ring,
+                side,
+                side,
+                Optional.empty());
     }
 
     private static List<PerfRow> rows(double factor, String transport) {

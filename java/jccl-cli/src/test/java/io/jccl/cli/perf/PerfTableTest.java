@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.Algorithm;
 import io.jccl.Execution;
 import io.jccl.Protocol;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class PerfTableTest {
@@ -13,7 +14,19 @@ class PerfTableTest {
 
     static PerfRow row(String collective, PerfRow.Side outOfPlace, PerfRow.Side inPlace) {
         return new PerfRow(
-                collective, "host", "shm", 4, 1 << 20, 1 << 18, "float32", "sum", -1, RING, outOfPlace, inPlace);
+                collective,
+                "host",
+                "shm",
+                4,
+                1 << 20,
+                1 << 18,
+                "float32",
+                "sum",
+                -1,
+                RING,
+                outOfPlace,
+                inPlace,
+                Optional.empty());
     }
 
     static PerfRow.Side side(double us, Long wrong) {
@@ -37,6 +50,33 @@ class PerfTableTest {
                      1048576       262144   float32    sum     -1      0.041   25451   38176    N/A     12345.6    0.08    0.13    N/A   ring  ll128  2
                      1048576       262144   float32    sum     -1      5.500  190.65  285.98      0           -       -       -    N/A   ring  ll128  2
                 """);
+    }
+
+    @Test
+    void aPeersMediansAndTheRatiosFollowTheOwnColumns() {
+        PerfRow own = row("all_reduce", side(10, 0L), side(20, 0L));
+        PerfRow compared = new PerfRow(
+                own.collective(),
+                own.backend(),
+                own.transport(),
+                own.ranks(),
+                own.bytes(),
+                own.count(),
+                own.type(),
+                own.op(),
+                own.root(),
+                own.execution(),
+                own.outOfPlace(),
+                own.inPlace(),
+                Optional.of(new PerfRow.PeerTimes("2.30.3", side(20, 0L), PerfRow.Side.absent(true))));
+        PerfTable table = new PerfTable(false, "float32");
+        String[] lines = (table.headWithPeer() + table.row(compared)).split("\n");
+        assertThat(lines).hasSize(4);
+        assertThat(lines[1]).endsWith("algo  proto ch  nccl(out) ratio   nccl(in) ratio");
+        assertThat(lines[3]).endsWith("  ring  ll128  2      18.00  0.50          -     -");
+        assertThat(compared.toJson(RunInfos.SAMPLE))
+                .contains("\"peer\":{\"name\":\"nccl\",\"version\":\"2.30.3\",\"out_of_place\":{\"time_us\":20.0,")
+                .contains("\"out_of_place_ratio\":0.5,\"in_place_ratio\":null}");
     }
 
     @Test
@@ -71,7 +111,7 @@ class PerfTableTest {
                         + "\"in_place\":{\"time_us\":null,\"p50_us\":null,\"p99_us\":null,\"algbw_gbps\":null,"
                         + "\"busbw_gbps\":null,\"wrong\":null},"
                         + "\"run\":{\"version\":\"1.2.0\",\"build\":\"0a1b\",\"java\":\"17.0.1+12\","
-                        + "\"date\":\"2026-11-23T10:20:30Z\",\"host\":\"node1\",\"kernel\":\"Linux 6.1\","
+                        + "\"date\":\"2026-11-23T10:20:30Z\",\"mode\":\"await\",\"host\":\"node1\",\"kernel\":\"Linux 6.1\","
                         + "\"processor\":\"Processor, 2 GHz\",\"cores\":2,\"gpus\":[],\"processes\":4,"
                         + "\"hosts\":[\"node1\",\"node2\"],\"settings\":{\"JCCL_ALGO\":\"ring\"}}}");
     }

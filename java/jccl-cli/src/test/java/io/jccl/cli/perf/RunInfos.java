@@ -14,6 +14,7 @@ final class RunInfos {
             new HostFacts("node1", "Linux 6.1", "Processor, 2 GHz", 2),
             List.of(),
             Instant.parse("2026-11-23T10:20:30Z"),
+            Mode.AWAIT,
             "shm",
             new Placement(4, 4, List.of("node1", "node2"), List.of(0, 1)),
             Map.of("JCCL_ALGO", "ring"));

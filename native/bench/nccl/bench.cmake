@@ -1,0 +1,20 @@
+# libjccl_nccl.so: calls of NCCL for jccl perf --peer nccl. Bundles for GPU hosts contain it, releases do not.
+if(JCCL_JNI_HEADERS)
+  add_library(jccl_nccl MODULE EXCLUDE_FROM_ALL native/bench/nccl/nccl_binding.cc)
+  target_include_directories(jccl_nccl PRIVATE native ${JAVA_INCLUDE_PATH} ${JAVA_INCLUDE_PATH2})
+  target_link_libraries(jccl_nccl PRIVATE ${CMAKE_DL_LIBS})
+  target_link_options(jccl_nccl PRIVATE -static-libgcc -static-libstdc++ -Wl,--exclude-libs,ALL)
+  if(TARGET jccl_tests)
+    add_dependencies(jccl_tests jccl_nccl)
+    # Fakes under NCCL's file name: a version that lets ranks share a GPU, and an older one.
+    foreach(version 23003 22705)
+      add_library(jccl_fake_nccl_${version} MODULE native/bench/nccl/test/fake_nccl.cc)
+      target_include_directories(jccl_fake_nccl_${version} PRIVATE native)
+      target_compile_definitions(jccl_fake_nccl_${version} PRIVATE FAKE_NCCL_VERSION=${version})
+      target_link_libraries(jccl_fake_nccl_${version} PRIVATE ${CMAKE_DL_LIBS})
+      set_target_properties(jccl_fake_nccl_${version} PROPERTIES OUTPUT_NAME nccl SUFFIX .so.2
+        LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fake-nccl-${version}")
+      add_dependencies(jccl_tests jccl_fake_nccl_${version})
+    endforeach()
+  endif()
+endif()
