@@ -29,7 +29,9 @@ class CollectiveKernel {
 
   JCCL_DEVICE static void run(const Launch& launch, Shared& shared) {
     DeviceChannel& channel = launch.channels[simt::blockIndex()];
+    Faults::pass(KernelPoint::Entry, launch.rank);
     if (!beginBlock(shared.block.wait, channel, launch.control)) return;
+    Faults::pass(KernelPoint::HostWords, launch.rank);
     forWorks(launch, shared.work, shared.block.wait,
              [&](const Work& work) { return runWork(launch, work, channel, shared); });
   }
@@ -54,8 +56,10 @@ class CollectiveKernel {
         break;  // other kernels execute the other algorithms
     }
     if (failed) return false;
+    Faults::pass(KernelPoint::Moved, launch.rank);
     block.close();
     if (LinkedBlock::thread() == 0) countOperations(channel, 1);
+    Faults::pass(KernelPoint::End, launch.rank);
     return true;
   }
 
@@ -86,6 +90,7 @@ class CollectiveKernel {
     simt::syncBlock();
     Primitives& primitives = shared.primitives.get();
     const RingPlan& plan = shared.ring.get();
+    Faults::pass(KernelPoint::Met, launch.rank);
     ringSchedule(primitives, plan, shared.parts.get(), collective, work.root);
     return primitives.failed();
   }
@@ -112,6 +117,7 @@ class CollectiveKernel {
     simt::syncBlock();
     Primitives& up = shared.primitives.get();
     Primitives& down = shared.down.get();
+    Faults::pass(KernelPoint::Met, launch.rank);
     treeAllReduce(up, down, shared.tree.get());
     return up.failed() || down.failed();
   }
@@ -132,6 +138,7 @@ class CollectiveKernel {
     simt::syncBlock();
     Primitives& primitives = shared.primitives.get();
     const DirectPlan& plan = shared.direct.get();
+    Faults::pass(KernelPoint::Met, launch.rank);
     directSchedule(primitives, plan, shared.parts.get(), work.code.collective, work.root,
                    (work.choice.flags & Choice::kTwoShot) != 0);
     return primitives.failed();

@@ -35,18 +35,23 @@ class InPlaceKernel {
 
   JCCL_DEVICE static void run(const InPlaceLaunch& launch, Shared& shared) {
     DeviceChannel& channel = launch.channels[simt::blockIndex()];
+    Faults::pass(KernelPoint::Entry, launch.rank);
     if (!beginBlock(shared.wait, channel, launch.control)) return;
+    Faults::pass(KernelPoint::HostWords, launch.rank);
     forWorks(launch, shared.work, shared.wait, [&](const Work& work) {
       InPlaceKernel kernel(launch, work, channel, shared);
       Manner manner{};
       if (!kernel.meetBefore(manner)) return false;
+      Faults::pass(KernelPoint::Met, launch.rank);
       if (manner == Manner::Bounced) {
         if (!kernel.moveBounced()) return false;
       } else {
         kernel.move(manner == Manner::OneShot);
       }
+      Faults::pass(KernelPoint::Moved, launch.rank);
       if (!kernel.meet(kLastStep)) return false;
       if (kernel.thread_ == 0) countOperations(channel, 1);
+      Faults::pass(KernelPoint::End, launch.rank);
       return true;
     });
   }

@@ -40,7 +40,8 @@ EmulatedFamily::BodyOf EmulatedFamily::find(std::string_view family) {
   return found == families().end() ? nullptr : found->second;
 }
 
-// A weak symbol, because the library of mutated kernels replaces this function (cuda/test/mutated/emulated.cc).
+// Weak symbols, because the library of mutated kernels (cuda/test/mutated/emulated.cc) and the benchmark with stamped
+// ones (cuda/bench) replace these functions.
 [[gnu::weak]] void collectiveKernel(const device::Launch& launch) {
   switch (launch.choice.protocol) {
     case Protocol::LL:
@@ -52,7 +53,7 @@ EmulatedFamily::BodyOf EmulatedFamily::find(std::string_view family) {
   }
 }
 
-void inPlaceKernel(const device::InPlaceLaunch& launch) {
+[[gnu::weak]] void inPlaceKernel(const device::InPlaceLaunch& launch) {
   withElement(device::elementClassOf(launch.code.collective, launch.code.type), [&]<class E>(E*) {
     using Kernel = device::InPlaceKernel<E>;
     JCCL_SHARED(typename Kernel::Shared, shared);
