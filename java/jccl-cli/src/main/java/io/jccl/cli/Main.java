@@ -58,7 +58,7 @@ public final class Main {
     }
 
     /** Returns the command line, ready to execute. */
-    static CommandLine commandLine() {
+    public static CommandLine commandLine() {
         return Program.commandLine(new Main());
     }
 }

@@ -14,22 +14,34 @@ final class Benchmarks {
      * One run.
      *
      * @param processes true if each rank is a process, false if ranks are threads of one process
+     * @param mode how operations follow one another: await, stream or graph
      * @param large true for one size that fills the links; its results are not checked, because that would take longer
      *     than everything else
      */
-    record Run(String collective, int ranks, boolean processes, String algorithm, String protocol, boolean large) {
+    record Run(
+            String collective,
+            int ranks,
+            boolean processes,
+            String mode,
+            String algorithm,
+            String protocol,
+            boolean large) {
 
         Run(String collective, int ranks, String algorithm, String protocol, boolean large) {
-            this(collective, ranks, false, algorithm, protocol, large);
+            this(collective, ranks, false, "await", algorithm, protocol, large);
         }
 
         Run byProcesses() {
-            return new Run(collective, ranks, true, algorithm, protocol, large);
+            return new Run(collective, ranks, true, mode, algorithm, protocol, large);
+        }
+
+        Run by(String otherMode) {
+            return new Run(collective, ranks, processes, otherMode, algorithm, protocol, large);
         }
 
         String name() {
             return collective + (processes ? " processes=" : " ranks=") + ranks + " " + algorithm + " " + protocol
-                    + (large ? " large" : "");
+                    + (mode.equals("await") ? "" : " " + mode) + (large ? " large" : "");
         }
     }
 
@@ -63,6 +75,8 @@ final class Benchmarks {
         if (gpus > 1) {
             runs.add(runs.get(0).byProcesses());
         }
+        runs.add(runs.get(0).by("stream"));
+        runs.add(runs.get(0).by("graph"));
         if (quick) {
             runs.add(new Run("all_to_all", ranks, "auto", "auto", false));
             return runs;
@@ -70,6 +84,7 @@ final class Benchmarks {
         for (String collective : List.of("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv")) {
             Run large = new Run(collective, ranks, "auto", "auto", true);
             runs.add(large);
+            runs.add(large.by("stream"));
             if (gpus > 1) {
                 runs.add(large.byProcesses());
             }
@@ -107,6 +122,8 @@ final class Benchmarks {
                 run.algorithm,
                 "--protocol",
                 run.protocol,
+                "--mode",
+                run.mode,
                 "--budget",
                 "0.02",
                 "--json",
@@ -144,11 +161,13 @@ final class Benchmarks {
                 row.path("collective").asText(),
                 ranks,
                 row.at("/run/processes").asInt(),
+                row.at("/run/mode").asText(),
                 row.path("bytes").asLong(),
                 row.path("algorithm").asText(),
                 row.path("protocol").asText(),
                 row.path("channels").asInt(),
                 side.path("time_us").asDouble(),
+                side.path("p50_us").asDouble(),
                 side.path("algbw_gbps").asDouble(),
                 busbw,
                 copyLimit > 0 && ranks > 1 ? rounded(busbw * ranksOfGpu / copyLimit) : null,

@@ -11,6 +11,16 @@ record Bundle(Path folder) {
         return folder.resolve("test-lib/libjccl_cuda_mutated.so").toAbsolutePath();
     }
 
+    /** Returns the program that measures a GPU without Java. */
+    Path benchmark() {
+        return folder.resolve("bench/gpu_bench").toAbsolutePath();
+    }
+
+    /** Returns the library that calls NCCL. */
+    Path ncclBinding() {
+        return folder.resolve("bench/libjccl_nccl.so").toAbsolutePath();
+    }
+
     /** Returns the jar with the tests of the library. */
     Path tests() {
         return folder.resolve("test-lib/jccl-tests.jar");

@@ -4,18 +4,23 @@ import io.jccl.cli.LogLevelOption;
 import io.jccl.cli.Program;
 import io.jccl.cli.output.BuildVersion;
 import io.jccl.cli.output.ExitCode;
+import io.jccl.cli.perf.RankProcesses;
 import io.jccl.cli.topo.ThisHost;
 import io.jccl.device.CudaInventory;
 import io.jccl.nativelib.NativeLoader;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -35,6 +40,10 @@ import picocli.CommandLine.Spec;
 public final class GpuVerify implements Callable<Integer> {
 
     static final String NAME = "gpu-verify";
+
+    private static final int DEFAULT_BUDGET = 570;
+    private static final int MOST_OF_LOG_BYTES = 128 << 10;
+    private static final String PROGRAMS_LOG = "programs.log";
 
     @Spec
     private CommandSpec spec;
@@ -57,14 +66,28 @@ public final class GpuVerify implements Callable<Integer> {
     private Integer gpus;
 
     @Option(
+            names = "--part",
+            paramLabel = "PART",
+            description = {
+                "for a GPU that is lent for minutes: first measures for at most six minutes, second tests for at most",
+                "three; without it, everything that verifies this build runs. Results are written after each step"
+            })
+    private String partName;
+
+    @Option(
+            names = "--nccl",
+            paramLabel = "FILE",
+            description = "the libnccl.so.2 with which --part first compares (default: as jccl perf --peer nccl)")
+    private Path nccl;
+
+    @Option(
             names = "--budget",
             paramLabel = "SECONDS",
-            defaultValue = "570",
             description = {
                 "time limit: a step that runs then is ended, and those that have not begun are reported as not run",
-                "(default: ${DEFAULT-VALUE})"
+                "(default: " + DEFAULT_BUDGET + "; with --part, the sum of the limits of its steps)"
             })
-    private int budget;
+    private Integer budget;
 
     @Option(names = "--require-gpu", description = "fail if there is no GPU")
     private boolean requireGpu;
@@ -75,8 +98,10 @@ public final class GpuVerify implements Callable<Integer> {
     @Mixin
     private LogLevelOption logLevel;
 
+    private Parts.Part part; // null: all of the verification
     private Report report;
     private Steps steps;
+    private Path logs;
 
     private GpuVerify() {}
 
@@ -87,8 +112,12 @@ public final class GpuVerify implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        if (budget < 1) {
+        if (budget != null && budget < 1) {
             throw usage("budget=" + budget + ": expected at least 1 second");
+        }
+        if (partName != null) {
+            part = Parts.Part.find(partName)
+                    .orElseThrow(() -> usage("part=\"" + partName + "\": expected first or second"));
         }
         Gpus visible = Gpus.ofThisProcess();
         int seen = visible.models().size();
@@ -103,14 +132,23 @@ public final class GpuVerify implements Callable<Integer> {
                 NativeLoader.buildId(),
                 Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(),
                 machine(visible, used));
-        steps = new Steps(folder, report.steps(), System.out, Duration.ofSeconds(budget), visible.visible(used));
         Bundle bundle = new Bundle(bundleFolder);
+        if (System.getProperty(RankProcesses.NCCL_BINDING) == null && Files.exists(bundle.ncclBinding())) {
+            System.setProperty(RankProcesses.NCCL_BINDING, bundle.ncclBinding().toString());
+        }
+        // What comes back from a lent GPU is few files.
+        logs = part == null ? folder : Files.createTempDirectory("gpu-verify");
+        steps = new Steps(logs, report.steps(), System.out, limit(), visible.visible(used), this::recordStep);
         JunitTests tests = new JunitTests(steps, bundle);
-        onHost(tests);
-        if (used > 0) {
+        if (part == null) {
+            onHost(tests);
+        }
+        if (used == 0) {
+            withoutGpu(visible.driver());
+        } else if (part == null) {
             onGpus(bundle, tests, used);
         } else {
-            withoutGpu(visible.driver());
+            part(bundle, tests);
         }
         report.write(folder.resolve("report.json"));
         String text = ReportText.of(report);
@@ -118,6 +156,46 @@ public final class GpuVerify implements Callable<Integer> {
         System.out.println();
         System.out.print(text);
         return report.hasFailed() ? ExitCode.FAILURE : ExitCode.SUCCESS;
+    }
+
+    private Duration limit() {
+        return budget != null
+                ? Duration.ofSeconds(budget)
+                : part == null ? Duration.ofSeconds(DEFAULT_BUDGET) : Parts.limit(part);
+    }
+
+    private void part(Bundle bundle, JunitTests tests) throws IOException, InterruptedException {
+        Parts.plan(part).forEach((name, limit) -> System.out.printf("at most  %4d s    %s%n", limit.toSeconds(), name));
+        Parts parts = new Parts(steps, bundle, report.records(), quick, Optional.ofNullable(nccl));
+        if (part == Parts.Part.FIRST) {
+            parts.first();
+        } else {
+            parts.second(tests, counts -> report = report.with(counts));
+        }
+    }
+
+    /** Writes what there is so far, because the GPU may be taken away before the end. */
+    private void recordStep() {
+        if (part == null) {
+            return;
+        }
+        try {
+            report.write(folder.resolve("report.json"));
+            try (Stream<Path> files = Files.list(logs)) {
+                for (Path file : files.sorted().toList()) {
+                    String text = Files.readString(file);
+                    String end = text.substring(Math.max(0, text.length() - MOST_OF_LOG_BYTES));
+                    Files.writeString(
+                            folder.resolve(PROGRAMS_LOG),
+                            "== " + file.getFileName() + "\n" + end + "\n",
+                            StandardOpenOption.CREATE,
+                            StandardOpenOption.APPEND);
+                    Files.delete(file);
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private ParameterException usage(String message) {
@@ -170,7 +248,7 @@ public final class GpuVerify implements Callable<Integer> {
     private void onGpus(Bundle bundle, JunitTests tests, int used) throws IOException, InterruptedException {
         mutations(bundle.mutatedKernels());
         double limit = CopyLimit.measure(steps, used, quick ? 64L << 10 : 256L << 20, report.copies());
-        tests.onGpus(counts -> report = report.with(counts));
+        tests.onGpus(Duration.ofSeconds(240), counts -> report = report.with(counts));
         Benchmarks benchmarks = new Benchmarks(steps, quick, used, limit);
         for (Benchmarks.Run run : benchmarks.runs()) {
             steps.step(run.name(), Steps.SHORT, () -> benchmarks.run(run, report.measurements()));

@@ -54,14 +54,15 @@ final class JunitTests {
     /**
      * Runs the tests tagged {@code gpu}.
      *
+     * @param limit time limit of all of them
      * @param counts receives the numbers of tests if they run
      */
-    void onGpus(Consumer<Report.Tests> counts) throws IOException, InterruptedException {
+    void onGpus(Duration limit, Consumer<Report.Tests> counts) throws IOException, InterruptedException {
         String name = "tests tagged gpu";
         String jar = bundle.tests().toString();
         if (Files.exists(bundle.tests())) {
             List<String> command = command("--details=tree", "--include-tag", "gpu", "--scan-classpath", jar);
-            steps.require(name, Duration.ofSeconds(240), () -> {
+            steps.require(name, limit, () -> {
                 ChildProcess.Result result = steps.child("tests", command, QUEUES);
                 counts.accept(counted(result.output()));
                 return Steps.failure("tests", result, reason(result));

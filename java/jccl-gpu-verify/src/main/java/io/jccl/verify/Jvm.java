@@ -41,6 +41,11 @@ final class Jvm {
         return program(Main.class, Map.of(), arguments);
     }
 
+    /** Returns the command line of a main class in a JVM like that of the {@code jccl} command. */
+    static List<String> program(Class<?> main, List<String> arguments) {
+        return program(main, Map.of(), arguments);
+    }
+
     /** Returns the command line of {@code jccl} in a JVM that starts faster and runs slower. */
     static List<String> brief(List<String> arguments) {
         return brief(Main.class, arguments);

@@ -58,7 +58,9 @@ final class NcclTests {
                             + ": not on the path; they are programs of nccl-tests, which measure NCCL; libnccl.so.2: "
                             + DoctorCommand.library("libnccl.so.2").orElse("not found"));
         } else if (gpus == 1) {
-            steps.notRun("NCCL with several ranks", "it takes a GPU for each rank, and one is used");
+            steps.notRun(
+                    "NCCL with several ranks",
+                    "nccl-tests need a GPU for each rank, and one is used; --part first compares ranks that share it");
         }
     }
 
@@ -89,11 +91,13 @@ final class NcclTests {
                         collective,
                         ranks,
                         1,
+                        "stream",
                         Long.parseLong(cells[0]),
                         "nccl",
                         "nccl",
                         0,
                         Double.parseDouble(cells[5]),
+                        null,
                         Double.parseDouble(cells[6]),
                         Double.parseDouble(cells[7]),
                         null,

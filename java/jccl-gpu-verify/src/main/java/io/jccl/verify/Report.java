@@ -3,6 +3,7 @@ package io.jccl.verify;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonValue;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
@@ -26,6 +27,7 @@ import java.util.Locale;
  * @param copies the limits with which bandwidths are compared
  * @param measurements measurements of operations
  * @param nccl measurements of nccl-tests on the same GPUs
+ * @param records lines of JSON that the programs of a part printed, with the name of the step
  */
 record Report(
         String version,
@@ -38,7 +40,8 @@ record Report(
         Tests tests,
         List<Copy> copies,
         List<Measurement> measurements,
-        List<Measurement> nccl) {
+        List<Measurement> nccl,
+        List<Record> records) {
 
     private static final ObjectMapper MAPPER = new ObjectMapper()
             .setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
@@ -74,6 +77,14 @@ record Report(
      */
     record Mutation(String name, String protocol, String expected, boolean noticed, String detail) {}
 
+    /**
+     * A line of JSON that a program printed.
+     *
+     * @param step name of the step
+     * @param row the line
+     */
+    record Record(String step, JsonNode row) {}
+
     /** Numbers of tests. */
     record Tests(int successful, int failed, int skipped) {}
 
@@ -84,6 +95,8 @@ record Report(
      * One size, out of place.
      *
      * @param processes number of processes that contain the ranks
+     * @param mode how operations followed one another: await, stream or graph
+     * @param p50Us median time of an operation; null if the program does not tell it
      * @param shareOfCopy bus bandwidth times the ranks of a GPU, divided by the copy limit; null if that was not
      *     measured, or for one rank
      * @param wrong number of wrong elements in place and out of place; null if nothing was checked
@@ -93,11 +106,13 @@ record Report(
             String collective,
             int ranks,
             int processes,
+            String mode,
             long bytes,
             String algorithm,
             String protocol,
             int channels,
             double timeUs,
+            Double p50Us,
             double algbwGbps,
             double busbwGbps,
             Double shareOfCopy,
@@ -116,11 +131,13 @@ record Report(
                 new Tests(0, 0, 0),
                 new ArrayList<>(),
                 new ArrayList<>(),
+                new ArrayList<>(),
                 new ArrayList<>());
     }
 
     Report with(Tests counted) {
-        return new Report(version, build, java, date, machine, steps, mutations, counted, copies, measurements, nccl);
+        return new Report(
+                version, build, java, date, machine, steps, mutations, counted, copies, measurements, nccl, records);
     }
 
     /** Returns {@code ok}, {@code failed}, or {@code no_gpu} if there is no GPU and all steps that need none passed. */

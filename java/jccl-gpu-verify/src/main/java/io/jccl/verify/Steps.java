@@ -19,6 +19,7 @@ final class Steps {
     private final PrintStream out;
     private final long end;
     private final Map<String, String> environment;
+    private final Runnable recorded;
     private long stepEnd;
     private boolean cutShort;
 
@@ -26,12 +27,20 @@ final class Steps {
      * @param folder folder for the output of programs
      * @param done receives each step
      * @param environment additional variables of all programs
+     * @param recorded called after each step
      */
-    Steps(Path folder, List<Report.Step> done, PrintStream out, Duration budget, Map<String, String> environment) {
+    Steps(
+            Path folder,
+            List<Report.Step> done,
+            PrintStream out,
+            Duration budget,
+            Map<String, String> environment,
+            Runnable recorded) {
         this.folder = folder;
         this.done = done;
         this.out = out;
         this.environment = Map.copyOf(environment);
+        this.recorded = recorded;
         this.end = System.nanoTime() + budget.toNanos();
         this.stepEnd = end;
     }
@@ -94,6 +103,7 @@ final class Steps {
                 step.seconds(),
                 step.name(),
                 step.reason().isEmpty() ? "" : ": " + step.reason());
+        recorded.run();
     }
 
     /** Runs a program until the step's time is over; its output is kept under {@code name}. */

@@ -20,16 +20,19 @@ class ProgramOutputTest {
                 """;
         assertThat(NcclTests.read("all_reduce", 2, output))
                 .containsExactly(
-                        new Report.Measurement("all_reduce", 2, 1, 8, "nccl", "nccl", 0, 6.21, 0, 0, null, 0L, 0),
+                        new Report.Measurement(
+                                "all_reduce", 2, 1, "stream", 8, "nccl", "nccl", 0, 6.21, null, 0, 0, null, 0L, 0),
                         new Report.Measurement(
                                 "all_reduce",
                                 2,
                                 1,
+                                "stream",
                                 134217728,
                                 "nccl",
                                 "nccl",
                                 0,
                                 812.5,
+                                null,
                                 165.19,
                                 165.19,
                                 null,

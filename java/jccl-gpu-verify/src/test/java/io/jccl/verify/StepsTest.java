@@ -26,7 +26,12 @@ class StepsTest {
     void stepsEndInTimeAndNameWhatWasNotRun() throws IOException, InterruptedException {
         List<Report.Step> done = new ArrayList<>();
         Steps steps = new Steps(
-                folder, done, new PrintStream(OutputStream.nullOutputStream()), Duration.ofSeconds(3), Map.of());
+                folder,
+                done,
+                new PrintStream(OutputStream.nullOutputStream()),
+                Duration.ofSeconds(3),
+                Map.of(),
+                () -> {});
         long begin = System.nanoTime();
         Steps.Body hangs = () -> {
             ChildProcess.Result result =
