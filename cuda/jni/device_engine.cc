@@ -309,6 +309,19 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_closeBuffer(JNIEnv*, 
       [&] { return codeOf(communicatorOf(handle).closeBuffer(static_cast<uint64_t>(number), timeoutNanos)); });
 }
 
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_allocateWindow(JNIEnv*, jclass, jlong handle, jlong bytes,
+                                                                           jlong timeoutNanos) {
+  return guarded<jlong>(static_cast<jlong>(Code::Internal), [&]() -> jlong {
+    uint8_t* memory = nullptr;
+    const Status status = communicatorOf(handle).allocateWindow(static_cast<size_t>(bytes), timeoutNanos, memory);
+    return status ? reinterpret_cast<jlong>(memory) : codeOf(status);
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_freeWindow(JNIEnv*, jclass, jlong handle, jlong address) {
+  return guardedCode([&] { return codeOf(communicatorOf(handle).freeWindow(reinterpret_cast<uint8_t*>(address))); });
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_run(JNIEnv* env, jclass, jlong handle, jint operation,
                                                                 jlong choice, jlong send, jlong recv, jlong count,
                                                                 jint root, jlong timeoutNanos, jlong stream,

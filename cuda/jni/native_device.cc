@@ -123,6 +123,15 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDevice_allocate(JNIEnv*, jc
   return code == 0 ? reinterpret_cast<jlong>(memory) : 0;
 }
 
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_clear(JNIEnv*, jclass, jint ordinal, jlong address,
+                                                                 jlong bytes) {
+  return onDevice(ordinal, [&]() -> Status {
+    const Status status =
+        device::fillAsync(reinterpret_cast<void*>(address), 0, static_cast<size_t>(bytes), device::Stream{});
+    return status ? device::synchronize(device::Stream{}) : status;
+  });
+}
+
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_free(JNIEnv*, jclass, jint ordinal, jlong memory) {
   return onDevice(ordinal, [&] { return device::release(reinterpret_cast<void*>(memory)); });
 }

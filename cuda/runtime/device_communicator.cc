@@ -143,8 +143,11 @@ DeviceCommunicator::~DeviceCommunicator() {
   SharedDevice::of(config_.device).leave(*this);
   if (activity_ != nullptr) activity_->close();
   StreamOwners::ofThisProcess().release(config_.token, config_.rank);
+  std::vector<std::shared_ptr<DeviceSegment>> shared;  // memory that peers may have mapped
+  shared.push_back(std::move(segment_));
+  for (auto& [address, window] : windows_) shared.push_back(std::move(window));
   if (!idle) {
-    segment_->leak();
+    for (const auto& memory : shared) memory->leak();
     tables_.leak();
     control_.leak();
     staged_.leak();
@@ -158,10 +161,12 @@ DeviceCommunicator::~DeviceCommunicator() {
     }
     return;
   }
-  if (allInProcess_ || (anyInProcess_ && segment_->hasDescriptor())) {
-    keepAlive_->keep(config_.device, std::move(segment_));
-  } else if (!segment_->hasDescriptor()) {
-    segment_->leak();  // this process does not learn when peers in other processes have ended their last operation
+  for (auto& memory : shared) {
+    if (allInProcess_ || (anyInProcess_ && memory->hasDescriptor())) {
+      keepAlive_->keep(config_.device, std::move(memory));
+    } else if (!memory->hasDescriptor()) {
+      memory->leak();  // this process does not learn when peers in other processes have ended their last operation
+    }
   }
   // After a failure, a kernel of another process may still use this rank's memory.
   if (!allInProcess_ && failure_ != Code::Ok) {
@@ -175,9 +180,10 @@ DeviceCommunicator::~DeviceCommunicator() {
     const DeviceNumbers& users = one->usesHostMemory() ? all : own;
     retired.retire(config_.device, users, std::move(one));
   }
-  if (segment_ != nullptr) {
-    DeviceNumbers users = segment_->users();
-    retired.retire(config_.device, std::move(users), std::move(segment_));
+  for (auto& memory : shared) {
+    if (memory == nullptr) continue;
+    DeviceNumbers users = memory->users();
+    retired.retire(config_.device, std::move(users), std::move(memory));
   }
   retired.retire(config_.device, own, std::move(opened_));
   retired.retire(config_.device, all, std::move(staged_));

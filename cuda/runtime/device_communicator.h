@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -169,6 +170,11 @@ class DeviceCommunicator {
   // Closes the peers' buffers that this rank opened for the registration. The application may free its buffer when all
   // ranks have done so.
   Status closeBuffer(uint64_t number, int64_t timeoutNanos);
+
+  // Allocates zeroed memory that can be registered. freeWindow frees it when no kernel of any rank uses it any more;
+  // this object's destructor frees the rest as it frees the segment.
+  Status allocateWindow(size_t bytes, int64_t timeoutNanos, uint8_t*& memory);
+  Status freeWindow(const uint8_t* memory);
 
   Issued run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
              int64_t timeoutNanos, Stream stream);
@@ -351,6 +357,7 @@ class DeviceCommunicator {
   Event order_ = nullptr;
   PeerReach reach_;
   RegisteredBuffers buffers_;
+  std::map<const uint8_t*, std::shared_ptr<DeviceSegment>> windows_;  // by address
   // Descriptors of the buffer that is being registered, and of this rank's access page.
   UniqueFd bufferDescriptor_, pageDescriptor_;
   std::vector<AccessPage> pages_;  // by rank; empty if all ranks are threads of one process

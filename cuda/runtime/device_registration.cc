@@ -102,6 +102,41 @@ Status DeviceCommunicator::retireOpened(RegisteredBuffers::Opened opened, int64_
   return status;
 }
 
+Status DeviceCommunicator::allocateWindow(size_t bytes, int64_t timeoutNanos, uint8_t*& memory) {
+  const DeviceGuard guard(config_.device);
+  if (!guard.status()) return noted(guard.status());
+  auto window = std::make_shared<DeviceSegment>();
+  Status made;
+  Status status = awaitQuiet(timeoutNanos, [&] {
+    return RetiredMemory::ofThisProcess().whenQuiet(segment_->users(), [&] {
+      UniqueFd unused;  // registering the memory exports another descriptor
+      if (config_.descriptors) made = DeviceSegment::behindDescriptor(bytes, *window, unused);
+      if (!config_.descriptors || !made) made = DeviceSegment::onHeap(bytes, !allInProcess_, *window);
+      for (const int user : segment_->users()) {
+        if (made) made = window->giveAccess(user);
+      }
+    });
+  });
+  if (status) status = made;
+  if (status) status = fillAsync(window->base(), 0, bytes, stream_);
+  if (status) status = synchronize(stream_);
+  if (!status) return noted(status);
+  memory = window->base();
+  windows_.emplace(memory, std::move(window));
+  return Status::ok();
+}
+
+Status DeviceCommunicator::freeWindow(const uint8_t* memory) {
+  const auto found = windows_.find(memory);
+  if (found == windows_.end()) return noted(Status::invalid("expected memory that allocateWindow has allocated"));
+  RetiredMemory& retired = RetiredMemory::ofThisProcess();
+  DeviceNumbers users = found->second->users();
+  retired.retire(config_.device, std::move(users), std::move(found->second));
+  windows_.erase(found);
+  retired.collect();
+  return Status::ok();
+}
+
 Status DeviceCommunicator::dropBuffer(int64_t timeoutNanos) {
   const DeviceGuard guard(config_.device);
   bufferDescriptor_.reset();

@@ -320,6 +320,22 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
     Registration register(DataBuffer buffer);
 
     /**
+     * Allocates memory on every rank, and registers it: memory of this rank's GPU if the communicator has one, else
+     * memory of the host. Operations work on it in place, as on a registered buffer, and the same program uses it on
+     * GPUs and on hosts. All ranks call this method together, like a collective, with the same size. This call waits for
+     * the operations of this communicator. On GPUs, end the operations of the process's other communicators first: the
+     * driver waits for their kernels when it allocates memory.
+     *
+     * @param bytes the number of bytes of each rank, at least 1
+     * @return the memory, which {@link SymmetricMemory#close()} frees
+     * @throws IllegalArgumentException on all ranks if their sizes differ or are not positive
+     * @throws DeviceException as {@link #register}
+     * @throws JcclException on all ranks, with nothing allocated, if any rank cannot allocate the memory; the message
+     *     names the rank and the reason. Otherwise as {@link Work#await()}
+     */
+    SymmetricMemory allocateSymmetric(long bytes);
+
+    /**
      * Splits the communicator: the ranks of each color get a new communicator, ordered by key and then by their current
      * rank. All ranks call this method, and it returns when all have called it. If the thread is interrupted while it
      * waits, this communicator fails, and the failure names this rank to the others.

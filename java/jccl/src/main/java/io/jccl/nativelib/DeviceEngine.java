@@ -367,6 +367,25 @@ public final class DeviceEngine extends Engine {
         return failure((int) ask(Code.OK, () -> closeBuffer(handle, number, timeoutNanos)));
     }
 
+    /**
+     * Allocates zeroed memory of the device, which ranks of other processes can register.
+     *
+     * @param timeoutNanos maximum wait for kernels of this process: the driver would wait for them without a limit
+     * @return address of the memory
+     */
+    public long allocateWindow(long bytes, long timeoutNanos) {
+        long address = issue(() -> allocateWindow(handle, bytes, timeoutNanos));
+        if (address <= 0) {
+            throw new DeviceException(lastError());
+        }
+        return address;
+    }
+
+    /** Frees memory of {@link #allocateWindow}, which no kernel uses any more. */
+    public void freeWindow(long address) {
+        issue(() -> freeWindow(handle, address));
+    }
+
     /** Returns the native communicator, for natives of parts that add something to it before it is freed. */
     public long address() {
         return handle;
@@ -621,6 +640,10 @@ public final class DeviceEngine extends Engine {
     private static native int dropBuffer(long handle, long timeoutNanos);
 
     private static native int closeBuffer(long handle, long number, long timeoutNanos);
+
+    private static native long allocateWindow(long handle, long bytes, long timeoutNanos);
+
+    private static native int freeWindow(long handle, long address);
 
     // The next natives have many parameters, so that an operation needs one call and no object.
     private static native long run(

@@ -85,6 +85,8 @@ public final class NativeDevice {
 
     private static native long allocate(int device, long bytes);
 
+    private static native int clear(int device, long address, long bytes);
+
     private static native int free(int device, long address);
 
     private static native long createStream(int device);
@@ -122,6 +124,11 @@ public final class NativeDevice {
             throw failed("device=" + device + " bytes=" + bytes + ": cannot allocate");
         }
         return address;
+    }
+
+    /** Sets all bytes of memory of a device to zero; waits until that is done. */
+    public static void clearMemory(int device, long address, long bytes) {
+        require(clear(device, address, bytes), "device=" + device + " bytes=" + bytes + ": cannot clear");
     }
 
     /** Frees memory of {@link #allocateMemory}; waits for all work on the device. */

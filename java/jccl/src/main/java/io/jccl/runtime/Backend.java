@@ -75,6 +75,13 @@ interface Backend {
     /** Waits for all issued operations that are not in the queue. The caller has the right to issue. */
     default void drain() {}
 
+    /**
+     * Allocates zeroed memory on which this backend executes operations. No operation is issued meanwhile.
+     *
+     * @throws io.jccl.JcclException if there is no such memory
+     */
+    SymmetricAllocation.Memory allocate(long bytes);
+
     /** Returns the bytes of host memory in which operations are staged. */
     default long stagingBytes() {
         return 0;

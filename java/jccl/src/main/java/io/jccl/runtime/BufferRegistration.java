@@ -29,7 +29,7 @@ public final class BufferRegistration implements Registration {
 
     private static final Logger LOG = LoggerFactory.getLogger(BufferRegistration.class);
 
-    private static final long QUIET_NANOS = 30_000_000_000L; // maximum wait for kernels of other communicators
+    static final long QUIET_NANOS = 30_000_000_000L; // maximum wait for kernels of other communicators
     private static final long FAILED_QUIET_NANOS = 2_000_000_000L; // maximum wait for kernels after a failure
     private static final int MAX_INFO_BYTES = 1 << 16;
 

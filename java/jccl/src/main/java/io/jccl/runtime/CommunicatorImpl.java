@@ -14,6 +14,7 @@ import io.jccl.PeerTransport;
 import io.jccl.Quorum;
 import io.jccl.Registration;
 import io.jccl.StreamOperations;
+import io.jccl.SymmetricMemory;
 import io.jccl.TimedOperations;
 import io.jccl.Work;
 import io.jccl.control.ControlNetwork;
@@ -256,6 +257,14 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         begin().close(); // throws if this communicator is closed or has failed
         try (LogContext logs = queue.events().logContext()) {
             return BufferRegistration.of(this, device, buffer);
+        }
+    }
+
+    @Override
+    public SymmetricMemory allocateSymmetric(long bytes) {
+        begin().close(); // throws if this communicator is closed or has failed
+        try (LogContext logs = queue.events().logContext()) {
+            return SymmetricAllocation.allocate(this, device == null ? host : device, bytes);
         }
     }
 

@@ -2,7 +2,9 @@ package io.jccl.runtime;
 
 import io.jccl.Collective;
 import io.jccl.DataBuffer;
+import io.jccl.DataType;
 import io.jccl.DeviceStream;
+import io.jccl.HostBuffer;
 import io.jccl.internal.MemoryHold;
 import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeEngine;
@@ -45,6 +47,22 @@ final class HostBackend implements Backend, CallHandler {
         call.pin();
         queue.enqueue(work);
         return work;
+    }
+
+    @Override
+    public SymmetricAllocation.Memory allocate(long bytes) {
+        HostBuffer memory = HostBuffer.allocate(bytes);
+        return new SymmetricAllocation.Memory() {
+            @Override
+            public DataBuffer slice(long offsetBytes, long count, DataType type) {
+                return memory.slice(offsetBytes, count, type);
+            }
+
+            @Override
+            public void free() {
+                memory.close();
+            }
+        };
     }
 
     @Override

@@ -185,6 +185,12 @@ final class KernelBackend implements Backend, CallHandler {
         return device;
     }
 
+    @Override
+    public SymmetricAllocation.Memory allocate(long bytes) {
+        return SymmetricAllocation.onDevice(
+                engine.allocateWindow(bytes, BufferRegistration.QUIET_NANOS), engine::freeWindow);
+    }
+
     /**
      * Counts the registered buffers. All ranks call this between the same operations.
      *

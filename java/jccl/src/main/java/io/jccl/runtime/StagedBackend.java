@@ -5,6 +5,7 @@ import io.jccl.DeviceStream;
 import io.jccl.init.StagedDevice;
 import io.jccl.nativelib.Code;
 import io.jccl.nativelib.DeviceStaging;
+import io.jccl.nativelib.NativeDevice;
 import io.jccl.tuning.ChoiceTable;
 import java.util.Iterator;
 import java.util.List;
@@ -24,6 +25,7 @@ final class StagedBackend implements Backend {
     private static final long CHECK_NANOS = 2_000_000; // time between two checks for a failure of the communicator
 
     private final OperationQueue queue;
+    private final int device; // the device's number in this process
     private final DeviceStaging staging;
     private final long slotBytes;
     private final long areaBytes;
@@ -63,6 +65,7 @@ final class StagedBackend implements Backend {
     StagedBackend(
             OperationQueue queue, StagedDevice device, ChoiceTable choices, FailureState failures, int rank, int size) {
         this.queue = queue;
+        this.device = device.ordinal();
         this.staging = device.staging();
         this.slotBytes = device.slotBytes();
         this.areaBytes = device.areaBytes(size);
@@ -80,6 +83,13 @@ final class StagedBackend implements Backend {
     @Override
     public long choice(int signature, boolean sameCounts, long bytes) {
         return choices.choose(Signatures.collective(signature), bytes);
+    }
+
+    @Override
+    public SymmetricAllocation.Memory allocate(long bytes) {
+        long memory = NativeDevice.allocateMemory(device, bytes);
+        NativeDevice.clearMemory(device, memory, bytes);
+        return SymmetricAllocation.onDevice(memory, address -> NativeDevice.freeMemory(device, address));
     }
 
     ChoiceTable choices() {

@@ -59,14 +59,23 @@ final class DeviceMemory implements AutoCloseable {
 
     private final int device;
     private final int size;
+    private final boolean isGiven;
     private final long address;
     private final long stream;
     private final ByteBuffer window;
 
     DeviceMemory(int device, int bytes) {
+        this(device, bytes, 0);
+    }
+
+    /**
+     * @param given address of memory that its owner frees; 0 for memory of the arena
+     */
+    DeviceMemory(int device, int bytes, long given) {
         this.device = device;
         this.size = (Math.max(1, bytes) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        this.address = ARENAS.get(device).take(size);
+        this.isGiven = given != 0;
+        this.address = isGiven ? given : ARENAS.get(device).take(size);
         this.stream = NativeDevice.newStream(device);
         this.window = ByteBuffer.allocateDirect(Math.max(1, bytes)).order(ByteOrder.nativeOrder());
     }
@@ -144,6 +153,8 @@ final class DeviceMemory implements AutoCloseable {
     public void close() {
         NativeDevice.awaitStream(device, stream);
         NativeDevice.closeStream(device, stream);
-        ARENAS.get(device).giveBack(address, size);
+        if (!isGiven) {
+            ARENAS.get(device).giveBack(address, size);
+        }
     }
 }

@@ -63,6 +63,14 @@ class EmulatedRegistrationTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({"2, 'descriptors,handles'", "3, handles", "4, 'descriptors,handles'"})
+    void symmetricMemoryIsUsedInPlace(int size, String sharing) throws Exception {
+        try (ProcessRanks ranks = start(size, sharing, "symmetric")) {
+            RegisteredBuffers.requireResults(ranks, size);
+        }
+    }
+
     @Test
     void memoryThatCannotBeSharedIsRefusedOnAllRanks() throws Exception {
         try (ProcessRanks ranks = start(2, "descriptors", "refused")) {

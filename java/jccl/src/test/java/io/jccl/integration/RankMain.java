@@ -580,6 +580,7 @@ public final class RankMain {
             case "results" -> RegisteredBuffers.results(id, rank, size, rest.get(1));
             case "refused" -> RegisteredBuffers.refused(id, rank, size, rest.get(1));
             case "abort" -> RegisteredBuffers.abort(id, rank, size, rest.get(1));
+            case "symmetric" -> RegisteredBuffers.symmetric(id, rank, size, rest.get(1));
             case "work" -> RegisteredBuffers.work(
                     id, rank, size, rest.get(1), Duration.ofMillis(Long.parseLong(rest.get(2))));
             default -> throw new IllegalArgumentException("scenario=" + rest.get(0) + ": unknown");

@@ -12,6 +12,7 @@ import io.jccl.DeviceException;
 import io.jccl.JcclException;
 import io.jccl.ReduceOp;
 import io.jccl.Registration;
+import io.jccl.SymmetricMemory;
 import io.jccl.UniqueId;
 import io.jccl.Work;
 import io.jccl.nativelib.CudaLoader;
@@ -111,6 +112,39 @@ final class RegisteredBuffers {
             }
         }
         RankMain.print(RESULT);
+    }
+
+    /** Results in symmetric memory are the same as through slots, after any number of allocations. */
+    static void symmetric(UniqueId id, int rank, int size, String library) {
+        try (Communicator comm = Communicator.init(id, rank, size, config(rank, library, LocalRanks.TIMEOUT))) {
+            int device = device(rank);
+            Map<String, byte[]> slots;
+            try (DeviceMemory send = new DeviceMemory(device, BYTES);
+                    DeviceMemory recv = new DeviceMemory(device, BYTES)) {
+                slots = allOperations(comm, send, recv, Algorithm.RING);
+            }
+            long more = rank == size - 1 ? 1 : 0;
+            assertThatThrownBy(() -> comm.allocateSymmetric(BYTES + more))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining(
+                            "bytes=" + BYTES + " on rank=0, bytes=" + (BYTES + 1) + " on rank=" + (size - 1));
+            for (int round = 0; round < 3; round++) {
+                try (SymmetricMemory from = comm.allocateSymmetric(BYTES);
+                        SymmetricMemory to = comm.allocateSymmetric(BYTES);
+                        DeviceMemory send = new DeviceMemory(device, BYTES, address(from));
+                        DeviceMemory recv = new DeviceMemory(device, BYTES, address(to))) {
+                    assertThat(from.isInPlace()).isTrue();
+                    assertThat(recv.get(BYTES)).containsOnly(0);
+                    requireSame(slots, allOperations(comm, send, recv, Algorithm.DIRECT));
+                }
+            }
+            comm.allocateSymmetric(BYTES); // closing the communicator frees this memory
+        }
+        RankMain.print(RESULT);
+    }
+
+    private static long address(SymmetricMemory memory) {
+        return memory.as(DataType.INT8).address();
     }
 
     private static void requireSame(Map<String, byte[]> expected, Map<String, byte[]> found) {

@@ -93,6 +93,11 @@ class OperationQueueTest {
         }
 
         @Override
+        public SymmetricAllocation.Memory allocate(long bytes) {
+            throw new AssertionError("these tests allocate nothing");
+        }
+
+        @Override
         public long choice(int signature, boolean sameCounts, long bytes) {
             throw new AssertionError("nothing profiles a test's operations");
         }
