@@ -318,6 +318,16 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_allocateWindow(JNIEn
   });
 }
 
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_useWindow(JNIEnv* env, jclass, jlong handle, jlong address,
+                                                                     jlongArray here, jlongArray there) {
+  return guardedCode([&]() -> jint {
+    std::vector<int64_t> ours, theirs;
+    if (!copyLongs(env, here, ours) || !copyLongs(env, there, theirs)) return static_cast<jint>(Code::Invalid);
+    return codeOf(communicatorOf(handle).useWindow(reinterpret_cast<const uint8_t*>(address),
+                                                   {ours.begin(), ours.end()}, {theirs.begin(), theirs.end()}));
+  });
+}
+
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_freeWindow(JNIEnv*, jclass, jlong handle, jlong address) {
   return guardedCode([&] { return codeOf(communicatorOf(handle).freeWindow(reinterpret_cast<uint8_t*>(address))); });
 }

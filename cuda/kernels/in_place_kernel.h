@@ -61,7 +61,7 @@ class InPlaceKernel {
   // more than the saved writes.
   static constexpr size_t kMaxOneShotBytes = 256 * 1024;
   static constexpr size_t kShareAlignment = 128;
-  enum Barrier : int { kFailed = 1, kOverwrites = 2, kUnreachable = 3 };
+  enum Barrier : int { kFailed = 1, kOverwrites = 2, kUnreachable = 3, kDiffers = 4 };
   enum class Manner : int { OneShot, TwoShot, Bounced };
   // ExchangeDescriptor::finished contains the operation's number, followed by kStepBits bits with the step that the
   // writer has reached. The last step, kLastStep, is the end of the operation.
@@ -94,24 +94,92 @@ class InPlaceKernel {
     return {peer, TransportKind::P2p, WaitFor::BufferExchange, Protocol::Simple, sequence_};
   }
 
-  // Writes this rank's buffer-exchange descriptors to the peers, and reads theirs. Returns false after a failure.
+  // Meets all ranks, and learns the addresses of their buffers. Returns false after a failure. If all ranks use the same
+  // places of symmetric windows, they know each other's addresses, and each sends one greeting to every peer. Otherwise
+  // they exchange descriptors.
   JCCL_DEVICE bool meetBefore(Manner& manner) {
     const uint64_t print = work_.fingerprint ^ fingerprintOf(sequence_, work_.code, work_.count, work_.root);
-    const bool overwrites = work_.send == work_.recv;
-    const uint64_t traits = (overwrites ? ExchangeDescriptor::kOverwrites : 0) |
-                            (work_.unreachable != 0 ? ExchangeDescriptor::kUnreachable : 0);
+    if (thread_ == 0) {
+      shared_.sends[launch_.rank] = work_.send;
+      shared_.recvs[launch_.rank] = work_.recv;
+    }
+    const bool inWindows = work_.windows > Work::kOtherMemory;
+    if (!inWindows) post(print);
+    if (work_.windows != Work::kNoWindows) greet(print);
+    bool all = false;
+    if (inWindows) {
+      if (!meetGreetings(print, all)) return false;
+      if (!all) post(print);
+    }
+    uint64_t traits = traitsOf(work_);
+    if (!all && !meetDescriptors(print, traits)) return false;
+    const bool small = work_.count * sizeOf(work_.code.type) <= kMaxOneShotBytes;
+    manner = (traits & ExchangeDescriptor::kUnreachable) != 0           ? Manner::Bounced
+             : small && (traits & ExchangeDescriptor::kOverwrites) == 0 ? Manner::OneShot
+                                                                        : Manner::TwoShot;
+    return true;
+  }
+
+  JCCL_DEVICE static uint64_t traitsOf(const Work& work) {
+    return (work.send == work.recv ? ExchangeDescriptor::kOverwrites : 0) |
+           (work.unreachable != 0 ? ExchangeDescriptor::kUnreachable : 0);
+  }
+
+  JCCL_DEVICE void greet(uint64_t print) const {
+    const uint64_t flag = sequence_ << 32;
+    const simt::Vec16 cells{flag | work_.windows, flag | print >> 32};
+    forPeers([&](int peer) {
+      if constexpr (!Faults::kSkipsFence) simt::fence();  // the peer may read our send buffer from now on
+      simt::storeCells(descriptorOf(work_.peers[peer].descriptors, launch_.rank)->greeting, cells);
+    });
+  }
+
+  // Waits for the greetings of all ranks. Sets `all` to true if they all use the places that this rank uses, and then
+  // lists their buffers.
+  JCCL_DEVICE bool meetGreetings(uint64_t print, bool& all) {
+    const uint32_t flag = static_cast<uint32_t>(sequence_);
+    const Waiter waiter(shared_.wait);
+    bool failed = false, differs = false;
+    forPeers([&](int peer) {
+      const uint64_t* greeting = descriptorOf(launch_.descriptors, peer)->greeting;
+      simt::Vec16 cells{};
+      const auto greeted = [&] {
+        cells = simt::loadCells(greeting);
+        return cells.low >> 32 == flag && cells.high >> 32 == flag;
+      };
+      if (failed || !waiter.wait(greeted, placeOf(peer))) {
+        failed = true;
+        return;
+      }
+      if (static_cast<uint32_t>(cells.high) != print >> 32) {
+        waiter.fail(Code::Mismatch, placeOf(peer));
+        failed = true;
+        return;
+      }
+      differs = differs || static_cast<uint32_t>(cells.low) != work_.windows;
+      shared_.sends[peer] = reinterpret_cast<const uint8_t*>(work_.peers[peer].sendHere);
+      shared_.recvs[peer] = reinterpret_cast<uint8_t*>(work_.peers[peer].recvHere);
+      simt::fence();  // what the peer wrote before its greeting is visible from now on
+    });
+    if (simt::syncOr(kFailed, threads_, failed)) return false;
+    all = !simt::syncOr(kDiffers, threads_, differs);
+    return true;
+  }
+
+  // Writes this rank's buffer-exchange descriptors to the peers.
+  JCCL_DEVICE void post(uint64_t print) const {
     forPeers([&](int peer) {
       ExchangeDescriptor* descriptor = descriptorOf(work_.peers[peer].descriptors, launch_.rank);
       simt::storePeer<8>(&descriptor->send, work_.peers[peer].sendThere);
       simt::storePeer<8>(&descriptor->recv, work_.peers[peer].recvThere);
       simt::storePeer<8>(&descriptor->fingerprint, print);
-      simt::storePeer<8>(&descriptor->traits, traits);
+      simt::storePeer<8>(&descriptor->traits, traitsOf(work_));
       simt::storeRelease(&descriptor->posted, sequence_);
     });
-    if (thread_ == 0) {
-      shared_.sends[launch_.rank] = work_.send;
-      shared_.recvs[launch_.rank] = work_.recv;
-    }
+  }
+
+  // Reads the descriptors of all ranks. Adds the traits of their buffers to `traits`.
+  JCCL_DEVICE bool meetDescriptors(uint64_t print, uint64_t& traits) {
     const Waiter waiter(shared_.wait);
     bool failed = false;
     uint64_t all = traits;
@@ -134,8 +202,8 @@ class InPlaceKernel {
     if (simt::syncOr(kFailed, threads_, failed)) return false;
     const bool anyOverwrites = simt::syncOr(kOverwrites, threads_, (all & ExchangeDescriptor::kOverwrites) != 0);
     const bool anyUnreachable = simt::syncOr(kUnreachable, threads_, (all & ExchangeDescriptor::kUnreachable) != 0);
-    const bool small = work_.count * sizeOf(work_.code.type) <= kMaxOneShotBytes;
-    manner = anyUnreachable ? Manner::Bounced : small && !anyOverwrites ? Manner::OneShot : Manner::TwoShot;
+    traits =
+        (anyOverwrites ? ExchangeDescriptor::kOverwrites : 0) | (anyUnreachable ? ExchangeDescriptor::kUnreachable : 0);
     return true;
   }
 

@@ -64,6 +64,11 @@ struct Work {
   size_t count;  // in the units of the collective
   int32_t root;
   uint32_t unreachable;  // for operations in place: 1 if a peer cannot reach one of this rank's buffers
+  // For operations in place: denotes the symmetric windows and the offsets in them that this rank uses. If it is equal
+  // on all ranks, the ranks know the addresses of each other's buffers: InPlacePeer::sendHere and recvHere.
+  uint32_t windows;
+  static constexpr uint32_t kNoWindows = 0;    // the communicator has no symmetric windows; equal on all ranks
+  static constexpr uint32_t kOtherMemory = 1;  // this rank uses other memory
   // For v-forms: counts and displacements by rank, placed as InlineArguments says; null for equal parts. `fingerprint`
   // covers them.
   const int64_t* counts;
@@ -92,6 +97,9 @@ struct Launch : Works {
 
 // The buffer-exchange descriptor for operations in place. It is in the reader's memory, one per channel and writer.
 struct alignas(128) ExchangeDescriptor {
+  // Two cells of the LL protocol: Work::windows, and half of the operation's fingerprint. Their flags are the lower half
+  // of the number of the operation.
+  uint64_t greeting[2];
   uint64_t posted;      // number of the operation, written after the members below except `finished`
   uint64_t send, recv;  // the writer's buffers in the reader's address space
   uint64_t fingerprint;
@@ -109,6 +117,8 @@ struct InPlacePeer {
   ExchangeDescriptor* descriptors;  // in the peer's segment, in our address space: channel x size + rank of the writer
   uint64_t sendThere;               // addresses of this rank's buffers in the peer's process
   uint64_t recvThere;
+  uint64_t sendHere;  // if this rank uses windows: addresses of the peer's buffers in our address space
+  uint64_t recvHere;
 };
 
 // Launch of all-reduces, all-gathers and reduce-scatters of ranks that reach each other's buffers.

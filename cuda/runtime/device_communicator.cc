@@ -143,9 +143,8 @@ DeviceCommunicator::~DeviceCommunicator() {
   SharedDevice::of(config_.device).leave(*this);
   if (activity_ != nullptr) activity_->close();
   StreamOwners::ofThisProcess().release(config_.token, config_.rank);
-  std::vector<std::shared_ptr<DeviceSegment>> shared;  // memory that peers may have mapped
+  std::vector<std::shared_ptr<DeviceSegment>> shared = windows_.removeAll();  // memory that peers may have mapped
   shared.push_back(std::move(segment_));
-  for (auto& [address, window] : windows_) shared.push_back(std::move(window));
   if (!idle) {
     for (const auto& memory : shared) memory->leak();
     tables_.leak();

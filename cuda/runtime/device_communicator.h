@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,6 +36,7 @@
 #include "cuda/runtime/registered_buffers.h"
 #include "cuda/runtime/registered_memory.h"
 #include "cuda/runtime/shared_device.h"
+#include "cuda/runtime/symmetric_windows.h"
 #include "engine/diagnostics.h"
 #include "engine/exchange_tasks.h"
 #include "engine/history.h"
@@ -174,6 +174,10 @@ class DeviceCommunicator {
   // Allocates zeroed memory that can be registered. freeWindow frees it when no kernel of any rank uses it any more;
   // this object's destructor frees the rest as it frees the segment.
   Status allocateWindow(size_t bytes, int64_t timeoutNanos, uint8_t*& memory);
+  // Lets operations use the window without exchanging addresses, once all ranks have allocated theirs; all ranks call
+  // this together. `here` are the addresses of the windows in this process, by rank; `there` those of this rank's window
+  // in the peers' processes, empty if all peers use this rank's own address.
+  Status useWindow(const uint8_t* memory, std::vector<uint64_t> here, std::vector<uint64_t> there);
   Status freeWindow(const uint8_t* memory);
 
   Issued run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
@@ -357,7 +361,7 @@ class DeviceCommunicator {
   Event order_ = nullptr;
   PeerReach reach_;
   RegisteredBuffers buffers_;
-  std::map<const uint8_t*, std::shared_ptr<DeviceSegment>> windows_;  // by address
+  SymmetricWindows windows_;
   // Descriptors of the buffer that is being registered, and of this rank's access page.
   UniqueFd bufferDescriptor_, pageDescriptor_;
   std::vector<AccessPage> pages_;  // by rank; empty if all ranks are threads of one process

@@ -29,6 +29,21 @@ struct MemoryRange {
 // Formats the range as name=value facts.
 std::string describe(const MemoryRange& memory);
 
+// A place in a symmetric window: see symmetric_windows.h. The number of the window is equal on all ranks. It is 0 for
+// memory outside of windows, or in a window that not all ranks know yet.
+struct WindowPlace {
+  uint32_t window = 0;
+  uint64_t offset = 0;
+  const std::vector<uint64_t>* here = nullptr;   // by peer: the address of its window in this process
+  const std::vector<uint64_t>* there = nullptr;  // by peer: the address of this rank's window in its process
+
+  // Returns a number that differs, almost certainly, for any two places; not 0 for places in windows.
+  uint32_t print() const {
+    return window == 0 ? 0
+                       : static_cast<uint32_t>((window * 0x9e3779b97f4a7c15u + offset) * 0xd6e8feb86659fd93u >> 32) | 1;
+  }
+};
+
 struct DeviceOperation {
   // For sends and receives only the code is set: SendRecv.
   Operation operation;
@@ -38,6 +53,9 @@ struct DeviceOperation {
   const AddedAlgorithm* added = nullptr;  // launches the operation; null: a kernel for ring, tree and direct
   // In place: address of our buffers in each peer's process, by peer. Empty if all peers use our own addresses.
   std::vector<uint64_t> sendThere, recvThere;
+  // In place: the places of buffers in windows, which need no sendThere and recvThere.
+  WindowPlace sendPlace, recvPlace;
+  uint32_t windows = 0;  // Work::windows
 
   bool isCollective() const { return operation.code.collective != Collective::SendRecv; }
   // Returns true if the exchange kernel executes the operation.

@@ -122,17 +122,25 @@ Status DeviceCommunicator::allocateWindow(size_t bytes, int64_t timeoutNanos, ui
   if (status) status = synchronize(stream_);
   if (!status) return noted(status);
   memory = window->base();
-  windows_.emplace(memory, std::move(window));
+  windows_.add(std::move(window));
   return Status::ok();
 }
 
+Status DeviceCommunicator::useWindow(const uint8_t* memory, std::vector<uint64_t> here, std::vector<uint64_t> there) {
+  const size_t n = static_cast<size_t>(config_.size);
+  if (here.size() != n || (!there.empty() && there.size() != n)) {
+    return noted(Status::invalid("addresses=" + std::to_string(here.size()) + " and " + std::to_string(there.size()) +
+                                 ", expected one for each of " + std::to_string(n) + " ranks"));
+  }
+  return noted(windows_.use(memory, std::move(here), std::move(there)));
+}
+
 Status DeviceCommunicator::freeWindow(const uint8_t* memory) {
-  const auto found = windows_.find(memory);
-  if (found == windows_.end()) return noted(Status::invalid("expected memory that allocateWindow has allocated"));
+  std::shared_ptr<DeviceSegment> window = windows_.remove(memory);
+  if (window == nullptr) return noted(Status::invalid("expected memory that allocateWindow has allocated"));
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
-  DeviceNumbers users = found->second->users();
-  retired.retire(config_.device, std::move(users), std::move(found->second));
-  windows_.erase(found);
+  DeviceNumbers users = window->users();
+  retired.retire(config_.device, std::move(users), std::move(window));
   retired.collect();
   return Status::ok();
 }

@@ -80,7 +80,10 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
   TouchedMemory touched;
   touched.add(one, config_.rank);
   const Collective collective = one.operation.code.collective;
-  const auto check = [&](const MemoryRange& range, const char* name, bool byPeers, std::vector<uint64_t>& there) {
+  const auto check = [&](const MemoryRange& range, const char* name, bool byPeers, std::vector<uint64_t>& there,
+                         WindowPlace& place) {
+    place = windows_.find(range);
+    if (place.window != 0) return Status::ok();
     PeerReach::Found found;
     if (Status status = reach_.check(range, found); !status) return Status(status.code(), name + status.message());
     if (!byPeers) return Status::ok();
@@ -101,13 +104,20 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
     hasNotice_ = true;
     return Status::ok();
   };
-  Status status = check(touched.reads.front(), "send ", collective != Collective::AllGather, one.sendThere);
+  const bool sends = collective != Collective::AllGather, receives = collective != Collective::ReduceScatter;
+  Status status = check(touched.reads.front(), "send ", sends, one.sendThere, one.sendPlace);
   if (status && one.operation.send == one.operation.recv && collective == Collective::AllReduce) {
     one.recvThere = one.sendThere;
-    return status;
+    one.recvPlace = one.sendPlace;
+  } else if (status) {
+    status = check(touched.writes.front(), "recv ", receives, one.recvThere, one.recvPlace);
   }
-  return status ? check(touched.writes.front(), "recv ", collective != Collective::ReduceScatter, one.recvThere)
-                : status;
+  const uint32_t send = one.sendPlace.print(), recv = one.recvPlace.print();
+  const bool inWindows = (!sends || send != 0) && (!receives || recv != 0);
+  const uint32_t print = (sends ? send : 0) * 0x9e3779b9u ^ (receives ? recv : 0);
+  one.windows =
+      windows_.everUsed() ? inWindows ? std::max(print, Work::kOtherMemory + 1) : Work::kOtherMemory : Work::kNoWindows;
+  return status;
 }
 
 LaunchControl DeviceCommunicator::controlOf(uint64_t number, int64_t timeoutNanos) const {
@@ -223,13 +233,19 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
     const auto peers = arguments.put<InPlacePeer>(n);
     for (size_t peer = 0; peer < n; ++peer) {
       uint8_t* base = static_cast<int>(peer) == config_.rank ? segment_->base() : peers_[peer].base;
-      const auto thereOf = [&](const std::vector<uint64_t>& there, const uint8_t* here) {
+      const auto thereOf = [&](const WindowPlace& place, const std::vector<uint64_t>& there, const uint8_t* here) {
+        if (place.window != 0 && !place.there->empty()) return (*place.there)[peer] + place.offset;
         return there.empty() ? reinterpret_cast<uint64_t>(here) : there[peer];
       };
-      peers.here[peer] = {reinterpret_cast<ExchangeDescriptor*>(base), thereOf(one.sendThere, operation.send),
-                          thereOf(one.recvThere, operation.recv)};
+      const auto hereOf = [&](const WindowPlace& place) {
+        return place.window != 0 ? (*place.here)[peer] + place.offset : 0;
+      };
+      peers.here[peer] = {
+          reinterpret_cast<ExchangeDescriptor*>(base), thereOf(one.sendPlace, one.sendThere, operation.send),
+          thereOf(one.recvPlace, one.recvThere, operation.recv), hereOf(one.sendPlace), hereOf(one.recvPlace)};
     }
     work.peers = peers.there;
+    work.windows = one.windows;
   }
   return work;
 }

@@ -77,7 +77,7 @@ TEST(DeviceExchange, EveryPairExchangesInBothDirectionsAtOnce) {
 }
 
 TEST(DeviceExchange, IsRightUnderWeakMemory) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (uint64_t seed = 1; seed <= 180; ++seed) {
     emulator::Options options = bySeed(seed);
     options.memory = emulator::Memory::Weak;
     exchangeAll(2 + static_cast<int>(seed % 2), 1, 3, options);
@@ -128,10 +128,21 @@ TEST(DeviceExchange, ALatePeerDelaysNoOtherPeer) {
 
 TEST(DeviceExchange, AnUnexpectedMessageIsAMismatch) { exchangeAll(2, 1, 3, {}, true); }
 
-// Runs an operation on the ranks' own buffers by the in-place kernel and on the host, and compares the results. If
-// `unreachable`, the last rank reports a buffer that its peers cannot reach, so that data is bounced.
+// How ranks learn the addresses of each other's buffers. In all cases but Exchanged and Unreachable, ranks use symmetric
+// windows.
+enum class Addresses : uint8_t {
+  Exchanged,
+  Unreachable,     // the last rank reports a buffer that its peers cannot reach, so that data is bounced
+  Known,           // all ranks use the same places
+  OtherPlaces,     // the last rank uses another place
+  OneExchanged,    // the last rank uses other memory
+  OneUnreachable,  // the last rank uses other memory, which its peers cannot reach
+};
+constexpr int kAddresses = 6;
+
+// Runs an operation on the ranks' own buffers by the in-place kernel and on the host, and compares the results.
 void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t count, bool overwrites,
-             const emulator::Options& options, bool unreachable = false) {
+             const emulator::Options& options, Addresses addresses = Addresses::Exchanged) {
   const int channels = 2;
   DeviceRanks ranks(size, channels);
   const size_t part = count * sizeOf(type);
@@ -168,10 +179,19 @@ void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t
   std::vector<device::InPlaceLaunch> launches;
   for (int rank = 0; rank < size; ++rank) {
     launches.push_back(descriptors.launchOf(ranks, rank, {collective, type, op}, count));
-    launches.back().unreachable = unreachable && rank == size - 1 ? 1 : 0;
+    const bool last = rank == size - 1;
+    const bool unreachable = addresses == Addresses::Unreachable || addresses == Addresses::OneUnreachable;
+    launches.back().unreachable = unreachable && last ? 1 : 0;
+    if (addresses < Addresses::Known) continue;
+    launches.back().windows = !last || addresses == Addresses::Known ? 7
+                              : addresses == Addresses::OtherPlaces  ? 8
+                                                                     : device::Work::kOtherMemory;
   }
   runKernels(options, size, channels, [&](int rank) { inPlaceKernel(launches[rank]); });
   if (::testing::Test::HasFatalFailure()) return;
+  if (addresses == Addresses::Known) {
+    ASSERT_FALSE(descriptors.anyPosted());
+  }
   for (int rank = 0; rank < size; ++rank) {
     ASSERT_EQ(ranks.result(rank), Code::Ok);
     ASSERT_TRUE(sends[rank].intact() && recvs[rank].intact());
@@ -191,9 +211,8 @@ TEST(DeviceInPlace, EqualsTheHostsBitForBit) {
           if (collective == Collective::AllGather && op != 0) continue;
           const size_t count = std::vector<size_t>{1, 77, 1030}[(type + op) % 3];
           const bool overwrites = collective == Collective::AllReduce && (type + op) % 2 == 1;
-          const bool unreachable = (type + op) % 4 >= 2;
           inPlace(size, static_cast<DataType>(type), static_cast<ReduceOp>(op), collective, count, overwrites, {},
-                  unreachable);
+                  static_cast<Addresses>((type + op) / 2 % kAddresses));
           if (HasFatalFailure()) return;
         }
       }
@@ -211,7 +230,8 @@ TEST(DeviceInPlace, LargeDataIsBouncedInSeveralRounds) {
     for (const Collective collective : {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather}) {
       const size_t count = collective == Collective::AllReduce ? 600'001 : 200'001;
       inPlace(3, DataType::Uint8, ReduceOp::Sum, collective, count,
-              seed % 2 == 0 && collective == Collective::AllReduce, bySeed(seed), true);
+              seed % 2 == 0 && collective == Collective::AllReduce, bySeed(seed),
+              seed % 4 < 2 ? Addresses::Unreachable : Addresses::OneUnreachable);
       if (HasFatalFailure()) return;
     }
   }
@@ -222,7 +242,7 @@ TEST(DeviceInPlace, IsRightUnderWeakMemory) {
     emulator::Options options = bySeed(seed);
     options.memory = emulator::Memory::Weak;
     inPlace(2 + static_cast<int>(seed % 2), DataType::Int32, ReduceOp::Sum, Collective::AllReduce, 77, seed % 3 == 0,
-            options, seed % 4 >= 2);
+            options, static_cast<Addresses>(seed / 3 % kAddresses));
     if (HasFatalFailure()) return;
   }
 }

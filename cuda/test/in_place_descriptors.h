@@ -18,7 +18,8 @@ class InPlaceDescriptors {
     for (size_t rank = 0; rank < sends.size(); ++rank) {
       for (size_t peer = 0; peer < sends.size(); ++peer) {
         peers_[rank].push_back({descriptors_[peer].data(), reinterpret_cast<uint64_t>(sends[rank]),
-                                reinterpret_cast<uint64_t>(recvs[rank])});
+                                reinterpret_cast<uint64_t>(recvs[rank]), reinterpret_cast<uint64_t>(sends[peer]),
+                                reinterpret_cast<uint64_t>(recvs[peer])});
       }
     }
   }
@@ -39,6 +40,16 @@ class InPlaceDescriptors {
     launch.bounceOffset = peers_.size() * channels_ * sizeof(device::ExchangeDescriptor);
     launch.peers = peers_[rank].data();
     return launch;
+  }
+
+  // Returns true if any rank has posted a descriptor.
+  bool anyPosted() const {
+    for (const auto& own : descriptors_) {
+      for (const device::ExchangeDescriptor& one : own) {
+        if (one.posted != 0) return true;
+      }
+    }
+    return false;
   }
 
   void addTo(emulator::MemoryPlaces& places) const {

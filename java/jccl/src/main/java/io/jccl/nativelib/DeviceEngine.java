@@ -381,6 +381,17 @@ public final class DeviceEngine extends Engine {
         return address;
     }
 
+    /**
+     * Lets operations use memory of {@link #allocateWindow} without an exchange of addresses. All ranks call this
+     * together.
+     *
+     * @param here by rank, the address of its memory in this process
+     * @param there by rank, the address of this rank's memory in its process; empty if all are the same
+     */
+    public void useWindow(long address, long[] here, long[] there) {
+        require("address=" + address, (int) issue(() -> useWindow(handle, address, here, there)));
+    }
+
     /** Frees memory of {@link #allocateWindow}, which no kernel uses any more. */
     public void freeWindow(long address) {
         issue(() -> freeWindow(handle, address));
@@ -642,6 +653,8 @@ public final class DeviceEngine extends Engine {
     private static native int closeBuffer(long handle, long number, long timeoutNanos);
 
     private static native long allocateWindow(long handle, long bytes, long timeoutNanos);
+
+    private static native int useWindow(long handle, long address, long[] here, long[] there);
 
     private static native int freeWindow(long handle, long address);
 

@@ -37,7 +37,7 @@ public final class BufferRegistration implements Registration {
     private final DataBuffer buffer;
     private final boolean inPlace;
     private final @Nullable KernelBackend backend; // null if nothing was opened
-    private final long number;
+    private final Opened opened;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     private BufferRegistration(
@@ -45,12 +45,24 @@ public final class BufferRegistration implements Registration {
             DataBuffer buffer,
             boolean inPlace,
             @Nullable KernelBackend backend,
-            long number) {
+            Opened opened) {
         this.communicator = communicator;
         this.buffer = buffer;
         this.inPlace = inPlace;
         this.backend = backend;
-        this.number = number;
+        this.opened = opened;
+    }
+
+    /**
+     * The buffers that ranks have opened for a registration.
+     *
+     * @param number the native number of the registration; 0 if nothing was opened
+     * @param here by rank, the address of its buffer in this process
+     * @param there by rank, the address of this rank's buffer in its process
+     */
+    record Opened(long number, long[] here, long[] there) {
+
+        static final Opened NOTHING = new Opened(0, new long[0], new long[0]);
     }
 
     /**
@@ -74,18 +86,18 @@ public final class BufferRegistration implements Registration {
             kernels.drain();
             return null;
         });
-        long number = new Exchange(communicator, kernels.device().engine()).register(buffer);
+        Opened opened = new Exchange(communicator, kernels.device().engine()).register(buffer);
         communicator.whileNothingIsIssued(() -> {
             kernels.countRegistered(1);
             return null;
         });
-        return new BufferRegistration(communicator, buffer, true, kernels, number);
+        return new BufferRegistration(communicator, buffer, true, kernels, opened);
     }
 
     private static BufferRegistration without(
             CommunicatorImpl communicator, DataBuffer buffer, boolean inPlace, String why) {
         LOG.info("rank={}: registering a buffer has no effect: {}", communicator.rank(), why);
-        return new BufferRegistration(communicator, buffer, inPlace, null, 0);
+        return new BufferRegistration(communicator, buffer, inPlace, null, Opened.NOTHING);
     }
 
     @Override
@@ -98,6 +110,10 @@ public final class BufferRegistration implements Registration {
         return inPlace;
     }
 
+    Opened opened() {
+        return opened;
+    }
+
     @Override
     public void close() {
         if (backend == null || communicator.isClosed() || !closed.compareAndSet(false, true)) {
@@ -107,7 +123,7 @@ public final class BufferRegistration implements Registration {
         Optional<String> kept = communicator.whileNothingIsIssued(() -> {
             backend.drain();
             backend.countRegistered(-1);
-            return backend.device().engine().closeBuffer(number, failed ? FAILED_QUIET_NANOS : QUIET_NANOS);
+            return backend.device().engine().closeBuffer(opened.number(), failed ? FAILED_QUIET_NANOS : QUIET_NANOS);
         });
         if (!failed) {
             agree(communicator, kept).ifPresent(reason -> {
@@ -147,14 +163,15 @@ public final class BufferRegistration implements Registration {
             this.here = new long[communicator.size()];
         }
 
-        long register(DataBuffer buffer) {
+        Opened register(DataBuffer buffer) {
             List<OfferedDescriptor> offers = new ArrayList<>();
             boolean used = false;
             try {
+                here[communicator.rank()] = buffer.address();
                 open(communicator.allGatherObject(description(buffer, offers)));
-                long number = use(communicator.allGatherObject(outcome()));
+                Opened opened = use(communicator.allGatherObject(outcome()));
                 used = true;
-                return number;
+                return opened;
             } finally {
                 offers.forEach(OfferedDescriptor::close); // each peer has fetched the descriptors or given up
                 if (!used) {
@@ -238,7 +255,7 @@ public final class BufferRegistration implements Registration {
             return out.toBytes();
         }
 
-        private long use(List<byte[]> outcomes) {
+        private Opened use(List<byte[]> outcomes) {
             long[] there = new long[here.length];
             for (int peer = 0; peer < outcomes.size(); peer++) {
                 WireReader in = new WireReader(outcomes.get(peer));
@@ -256,7 +273,7 @@ public final class BufferRegistration implements Registration {
             if (number < Code.OK) {
                 throw new JcclException("rank=" + communicator.rank() + ": " + engine.lastError());
             }
-            return number;
+            return new Opened(number, here, there);
         }
 
         private void fail(String reason) {

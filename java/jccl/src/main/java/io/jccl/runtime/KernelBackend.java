@@ -187,8 +187,7 @@ final class KernelBackend implements Backend, CallHandler {
 
     @Override
     public SymmetricAllocation.Memory allocate(long bytes) {
-        return SymmetricAllocation.onDevice(
-                engine.allocateWindow(bytes, BufferRegistration.QUIET_NANOS), engine::freeWindow);
+        return new DeviceWindow(device, engine.allocateWindow(bytes, BufferRegistration.QUIET_NANOS));
     }
 
     /**

@@ -1,5 +1,7 @@
 package io.jccl.runtime;
 
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
 import io.jccl.DeviceException;
 import io.jccl.DeviceStream;
 import io.jccl.init.StagedDevice;
@@ -89,7 +91,17 @@ final class StagedBackend implements Backend {
     public SymmetricAllocation.Memory allocate(long bytes) {
         long memory = NativeDevice.allocateMemory(device, bytes);
         NativeDevice.clearMemory(device, memory, bytes);
-        return SymmetricAllocation.onDevice(memory, address -> NativeDevice.freeMemory(device, address));
+        return new SymmetricAllocation.Memory() {
+            @Override
+            public DataBuffer slice(long offsetBytes, long count, DataType type) {
+                return DataBuffer.device(memory + offsetBytes, count, type);
+            }
+
+            @Override
+            public void free() {
+                NativeDevice.freeMemory(device, memory);
+            }
+        };
     }
 
     ChoiceTable choices() {

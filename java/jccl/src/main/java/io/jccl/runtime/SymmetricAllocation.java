@@ -11,7 +11,6 @@ import io.jccl.wire.WireWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.LongConsumer;
 
 /** This rank's part of symmetric memory: memory of the backend that executes operations on it, and its registration. */
 public final class SymmetricAllocation implements SymmetricMemory {
@@ -31,23 +30,11 @@ public final class SymmetricAllocation implements SymmetricMemory {
         /** Returns elements of the memory; the caller has checked that the memory contains them. */
         DataBuffer slice(long offsetBytes, long count, DataType type);
 
+        /** Lets operations use the memory, once it is registered; all ranks call this together. */
+        default void use(CommunicatorImpl communicator, Registration registration) {}
+
         /** Frees the memory, which no operation of any rank uses any more. */
         void free();
-    }
-
-    /** Returns memory of a device at an address. */
-    static Memory onDevice(long address, LongConsumer free) {
-        return new Memory() {
-            @Override
-            public DataBuffer slice(long offsetBytes, long count, DataType type) {
-                return DataBuffer.device(address + offsetBytes, count, type);
-            }
-
-            @Override
-            public void free() {
-                free.accept(address);
-            }
-        };
     }
 
     private SymmetricAllocation(
@@ -84,6 +71,7 @@ public final class SymmetricAllocation implements SymmetricMemory {
             agree(communicator, bytes, refusal);
             Registration registration = communicator.register(memory.slice(0, bytes, DataType.INT8));
             registered = true;
+            memory.use(communicator, registration);
             return new SymmetricAllocation(communicator, backend, memory, bytes, registration);
         } finally {
             if (!registered && memory != null) {

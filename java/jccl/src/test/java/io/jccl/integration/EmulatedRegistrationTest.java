@@ -68,6 +68,11 @@ class EmulatedRegistrationTest {
     void symmetricMemoryIsUsedInPlace(int size, String sharing) throws Exception {
         try (ProcessRanks ranks = start(size, sharing, "symmetric")) {
             RegisteredBuffers.requireResults(ranks, size);
+            for (int rank = 0; rank < size; rank++) {
+                String output = ranks.output(rank);
+                assertThat(output.split(NOT_REGISTERED, -1)).hasSize(rank == size - 1 ? 2 : 1);
+                assertThat(output.substring(0, output.indexOf("ROUND 1"))).doesNotContain(NOT_REGISTERED);
+            }
         }
     }
 

@@ -37,6 +37,7 @@ final class RegisteredBuffers {
     private static final Duration LIMIT = Duration.ofSeconds(200);
     private static final int COUNT = 120_000; // divisible by each number of ranks; too large for one-shot
     private static final int BYTES = Float.BYTES * COUNT;
+    private static final int PLACE = 512; // offset in symmetric memory
     private static final int ABORTS = 12;
     private static final int NANOS_PER_ABORT = 700_000;
     private static final int REFILL = 77;
@@ -128,14 +129,19 @@ final class RegisteredBuffers {
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining(
                             "bytes=" + BYTES + " on rank=0, bytes=" + (BYTES + 1) + " on rank=" + (size - 1));
+            // All ranks use the same places; the last rank sends from another one; the last rank sends from other
+            // memory.
             for (int round = 0; round < 3; round++) {
-                try (SymmetricMemory from = comm.allocateSymmetric(BYTES);
+                boolean differs = rank == size - 1 && round > 0;
+                try (SymmetricMemory from = comm.allocateSymmetric(BYTES + PLACE);
                         SymmetricMemory to = comm.allocateSymmetric(BYTES);
-                        DeviceMemory send = new DeviceMemory(device, BYTES, address(from));
+                        DeviceMemory send = new DeviceMemory(
+                                device, BYTES, differs && round == 2 ? 0 : address(from) + (differs ? PLACE : 0));
                         DeviceMemory recv = new DeviceMemory(device, BYTES, address(to))) {
                     assertThat(from.isInPlace()).isTrue();
                     assertThat(recv.get(BYTES)).containsOnly(0);
                     requireSame(slots, allOperations(comm, send, recv, Algorithm.DIRECT));
+                    RankMain.print("ROUND " + round);
                 }
             }
             comm.allocateSymmetric(BYTES); // closing the communicator frees this memory
