@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cuda/driver/driver.h"
+#include "cuda/test/device/call_counts.h"
 #include "cuda/test/device/gpu_memory.h"
 #include "cuda/test/device/stream_captures.h"
 
@@ -213,8 +214,14 @@ void* findCall(const char* name, int version) {
     int version;
     void* function;
   };
+  enum Index : int {
+#define JCCL_CALL_INDEX(member, name, version, need, parameters) member##Index,
+    JCCL_DRIVER_CALLS(JCCL_CALL_INDEX)
+#undef JCCL_CALL_INDEX
+  };
   static const Row rows[] = {
-#define JCCL_CALL_ROW(member, name, version, need, parameters) {name, version, reinterpret_cast<void*>(&calls::member)},
+#define JCCL_CALL_ROW(member, name, version, need, parameters) \
+  {name, version, reinterpret_cast<void*>(&CountedCall<&calls::member, member##Index>::call)},
       JCCL_DRIVER_CALLS(JCCL_CALL_ROW)
 #undef JCCL_CALL_ROW
   };
