@@ -125,7 +125,7 @@ struct Means {
 
 template <class Given>
 void launch(const Means& means, const Given& given) {
-  require(device::launchKernel(benchKernel(sizeof given), &given, 1, 32, means.stream), "a launch");
+  require(device::launchKernel(kDevice, benchKernel(sizeof given), &given, 1, 32, means.stream), "a launch");
 }
 
 template <size_t N>

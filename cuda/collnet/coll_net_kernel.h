@@ -29,9 +29,11 @@ class CollNetKernel {
 
   JCCL_DEVICE static void run(const CollNetLaunch& launch, Shared& shared) {
     DeviceChannel& channel = launch.channels[simt::blockIndex()];
-    if (!beginBlock(shared.block.wait, channel, launch.control)) return;
-    forWorks(launch, shared.work, shared.block.wait,
-             [&](const Work& work) { return runWork(launch, work, channel, shared); });
+    if (beginBlock(shared.block.wait, channel, launch.control)) {
+      forWorks(launch, shared.work, shared.block.wait,
+               [&](const Work& work) { return runWork(launch, work, channel, shared); });
+    }
+    endBlock(shared.block.wait, launch.channels, launch.control);
   }
 
  private:

@@ -13,6 +13,10 @@
 //   void storeFirst(uint32_t*, uint32_t)
 //                                       storeRelease if the place contains 0; of all threads of the device that call
 //                                       it, one stores; not atomic with stores of other devices or of the host
+//   uint32_t addOrdered(uint32_t*, uint32_t)
+//                                       adds to the place and returns its previous value: a release of what this thread
+//                                       wrote or observed, and an acquire of what earlier callers released; atomic
+//                                       among the threads of the device
 //   void fence()                        orders the accesses before it and after it: a relaxed store after it becomes a
 //                                       release, a relaxed load before it an acquire; but a store before it may become
 //                                       visible after a load that follows it

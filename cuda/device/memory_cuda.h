@@ -51,6 +51,15 @@ JCCL_DEVICE void storeFirst(uint32_t* p, uint32_t value) {
   asm volatile("atom.release.sys.global.cas.b32 _, [%0], 0, %1;" ::"l"(globalAddress(p)), "r"(value) : "memory");
 }
 
+JCCL_DEVICE uint32_t addOrdered(uint32_t* p, uint32_t value) {
+  uint32_t before;
+  asm volatile("atom.acq_rel.sys.global.add.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(globalAddress(p)), "r"(value)
+               : "memory");
+  return before;
+}
+
 JCCL_DEVICE void fence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 // Volatile accesses, even of vectors, are relaxed accesses of system scope. The compiler keeps them in program order.

@@ -8,6 +8,7 @@
 //   unsigned threadIndex()      of this thread in its block
 //   unsigned blockThreads()     threads of a block
 //   unsigned blockIndex()       of this block in its grid
+//   unsigned blockCount()       blocks of the grid
 //   unsigned laneIndex()        of this thread in its warp
 //
 //   void syncBlock()                               all threads of the block meet: barrier 0, __syncthreads

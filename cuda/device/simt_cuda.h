@@ -25,6 +25,7 @@ constexpr unsigned kFullMask = ~0u;
 JCCL_DEVICE unsigned threadIndex() { return threadIdx.x; }
 JCCL_DEVICE unsigned blockThreads() { return blockDim.x; }
 JCCL_DEVICE unsigned blockIndex() { return blockIdx.x; }
+JCCL_DEVICE unsigned blockCount() { return gridDim.x; }
 JCCL_DEVICE unsigned laneIndex() { return threadIdx.x % kWarpThreads; }
 
 JCCL_DEVICE void syncBlock() { __syncthreads(); }

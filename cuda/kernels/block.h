@@ -17,11 +17,38 @@ JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, con
     const ControlWords& own = control.controls.words[simt::blockIndex()];
     const uint32_t abort = simt::loadRelaxed(&own.abort), result = simt::loadRelaxed(&own.result);
     const uint64_t now = simt::nanos();
-    wait = {control.controls, channel.record, control.sequence, now, control.timeoutNanos, now};
     failed = abort != 0 || result != 0;
+    const uint64_t due = failed ? WaitControl::kOver : now;
+    wait = {control.controls, channel.record, control.sequence, now, control.timeoutNanos, due};
     if (failed && result == 0) setResult(control.controls.words, control.controls.channels, abort);
   }
   return !simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
+}
+
+// DeviceChannel::arrivals counts the blocks of the launch that have ended, plus kFailedBlock for each that failed.
+constexpr uint32_t kFailedBlock = 1u << 16;
+
+// Called by one thread of a block, for the whole block.
+JCCL_DEVICE_CALL inline void reportEnd(const WaitControl& wait, DeviceChannel& first, const LaunchControl& control) {
+  const uint32_t own = simt::loadShared(&wait.due) == WaitControl::kOver ? 1 + kFailedBlock : 1;
+  uint32_t ended = own;
+  if (simt::blockCount() != 1) {
+    ended += simt::addOrdered(&first.arrivals, own);
+    if (ended % kFailedBlock != simt::blockCount()) return;
+    simt::storeRelaxed(&first.arrivals, uint32_t{0});
+  }
+  LaunchReport& report = *control.report;
+  if (ended >= kFailedBlock && simt::loadRelaxed(&report.failed) == 0) {
+    simt::storeRelease(&report.failed, control.sequence);
+  }
+  if (control.last != 0) simt::storeRelease(&report.ended, control.last);
+}
+
+// Ends a block's work; called by all its threads. The last block of the launch tells the host that the launch has
+// ended. Between the blocks, arrivals order everything that they wrote before the report.
+JCCL_DEVICE void endBlock(const WaitControl& wait, DeviceChannel* channels, const LaunchControl& control) {
+  simt::syncBlock();
+  if (simt::threadIndex() == 0) reportEnd(wait, *channels, control);
 }
 
 // Uninitialised storage for an object in shared memory.

@@ -30,10 +30,12 @@ class CollectiveKernel {
   JCCL_DEVICE static void run(const Launch& launch, Shared& shared) {
     DeviceChannel& channel = launch.channels[simt::blockIndex()];
     Faults::pass(KernelPoint::Entry, launch.rank);
-    if (!beginBlock(shared.block.wait, channel, launch.control)) return;
-    Faults::pass(KernelPoint::HostWords, launch.rank);
-    forWorks(launch, shared.work, shared.block.wait,
-             [&](const Work& work) { return runWork(launch, work, channel, shared); });
+    if (beginBlock(shared.block.wait, channel, launch.control)) {
+      Faults::pass(KernelPoint::HostWords, launch.rank);
+      forWorks(launch, shared.work, shared.block.wait,
+               [&](const Work& work) { return runWork(launch, work, channel, shared); });
+    }
+    endBlock(shared.block.wait, launch.channels, launch.control);
   }
 
  private:

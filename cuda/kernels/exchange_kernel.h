@@ -52,15 +52,8 @@ class ExchangeKernel {
   JCCL_DEVICE static void run(const ExchangeLaunch& launch, Shared& shared) {
     DeviceChannel& channel = launch.channels[simt::blockIndex()];
     if (simt::threadIndex() == 0) shared.readyRound[0] = shared.readyRound[1] = 0;
-    if (!beginBlock(shared.wait, channel, launch.control)) return;
-    ExchangeKernel kernel(launch, channel, shared);
-    kernel.copyOwn();
-    kernel.joinTeam();
-    kernel.open();
-    const bool moved = kernel.moveAll();
-    if (simt::syncOr(kEnded, static_cast<int>(simt::blockThreads()), !moved)) return;
-    kernel.forQueues([&](Queue& queue) { queue.link.close(kernel.endsOf(queue)); });
-    if (launch.collectives != 0 && simt::threadIndex() == 0) countOperations(channel, launch.collectives);
+    if (beginBlock(shared.wait, channel, launch.control)) ExchangeKernel(launch, channel, shared).execute();
+    endBlock(shared.wait, launch.channels, launch.control);
   }
 
  private:
@@ -95,6 +88,16 @@ class ExchangeKernel {
     }
   }
   JCCL_DEVICE int barrier(Barrier which) const { return which + team_ * kTeamBarriers; }
+
+  JCCL_DEVICE void execute() {
+    copyOwn();
+    joinTeam();
+    open();
+    const bool moved = moveAll();
+    if (simt::syncOr(kEnded, static_cast<int>(simt::blockThreads()), !moved)) return;
+    forQueues([&](Queue& queue) { queue.link.close(endsOf(queue)); });
+    if (launch_.collectives != 0 && simt::threadIndex() == 0) countOperations(channel_, launch_.collectives);
+  }
 
   // Calls body() for the queues of this thread.
   template <class Body>

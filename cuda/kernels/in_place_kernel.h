@@ -36,24 +36,12 @@ class InPlaceKernel {
   JCCL_DEVICE static void run(const InPlaceLaunch& launch, Shared& shared) {
     DeviceChannel& channel = launch.channels[simt::blockIndex()];
     Faults::pass(KernelPoint::Entry, launch.rank);
-    if (!beginBlock(shared.wait, channel, launch.control)) return;
-    Faults::pass(KernelPoint::HostWords, launch.rank);
-    forWorks(launch, shared.work, shared.wait, [&](const Work& work) {
-      InPlaceKernel kernel(launch, work, channel, shared);
-      Manner manner{};
-      if (!kernel.meetBefore(manner)) return false;
-      Faults::pass(KernelPoint::Met, launch.rank);
-      if (manner == Manner::Bounced) {
-        if (!kernel.moveBounced()) return false;
-      } else {
-        kernel.move(manner == Manner::OneShot);
-      }
-      Faults::pass(KernelPoint::Moved, launch.rank);
-      if (!kernel.meet(kLastStep)) return false;
-      if (kernel.thread_ == 0) countOperations(channel, 1);
-      Faults::pass(KernelPoint::End, launch.rank);
-      return true;
-    });
+    if (beginBlock(shared.wait, channel, launch.control)) {
+      Faults::pass(KernelPoint::HostWords, launch.rank);
+      forWorks(launch, shared.work, shared.wait,
+               [&](const Work& work) { return InPlaceKernel(launch, work, channel, shared).execute(channel); });
+    }
+    endBlock(shared.wait, launch.channels, launch.control);
   }
 
  private:
@@ -76,6 +64,23 @@ class InPlaceKernel {
         thread_(static_cast<int>(simt::threadIndex())),
         threads_(static_cast<int>(simt::blockThreads())) {}
 
+  // Returns true if the work ended well.
+  JCCL_DEVICE bool execute(DeviceChannel& channel) const {
+    Manner manner{};
+    if (!meetBefore(manner)) return false;
+    Faults::pass(KernelPoint::Met, launch_.rank);
+    if (manner == Manner::Bounced) {
+      if (!moveBounced()) return false;
+    } else {
+      move(manner == Manner::OneShot);
+    }
+    Faults::pass(KernelPoint::Moved, launch_.rank);
+    if (!meet(kLastStep)) return false;
+    if (thread_ == 0) countOperations(channel, 1);
+    Faults::pass(KernelPoint::End, launch_.rank);
+    return true;
+  }
+
   template <class Body>
   JCCL_DEVICE void forPeers(Body&& body) const {
     JCCL_NO_UNROLL
@@ -97,7 +102,7 @@ class InPlaceKernel {
   // Meets all ranks, and learns the addresses of their buffers. Returns false after a failure. If all ranks use the same
   // places of symmetric windows, they know each other's addresses, and each sends one greeting to every peer. Otherwise
   // they exchange descriptors.
-  JCCL_DEVICE bool meetBefore(Manner& manner) {
+  JCCL_DEVICE bool meetBefore(Manner& manner) const {
     const uint64_t print = work_.fingerprint ^ fingerprintOf(sequence_, work_.code, work_.count, work_.root);
     if (thread_ == 0) {
       shared_.sends[launch_.rank] = work_.send;
@@ -136,7 +141,7 @@ class InPlaceKernel {
 
   // Waits for the greetings of all ranks. Sets `all` to true if they all use the places that this rank uses, and then
   // lists their buffers.
-  JCCL_DEVICE bool meetGreetings(uint64_t print, bool& all) {
+  JCCL_DEVICE bool meetGreetings(uint64_t print, bool& all) const {
     const uint32_t flag = static_cast<uint32_t>(sequence_);
     const Waiter waiter(shared_.wait);
     bool failed = false, differs = false;
@@ -179,7 +184,7 @@ class InPlaceKernel {
   }
 
   // Reads the descriptors of all ranks. Adds the traits of their buffers to `traits`.
-  JCCL_DEVICE bool meetDescriptors(uint64_t print, uint64_t& traits) {
+  JCCL_DEVICE bool meetDescriptors(uint64_t print, uint64_t& traits) const {
     const Waiter waiter(shared_.wait);
     bool failed = false;
     uint64_t all = traits;
@@ -208,7 +213,7 @@ class InPlaceKernel {
   }
 
   // Moves data directly between the ranks' buffers. No two ranks access the same element, except to read it.
-  JCCL_DEVICE void move(bool oneShot) {
+  JCCL_DEVICE void move(bool oneShot) const {
     const size_t element = sizeOf(work_.code.type);
     const size_t channels = work_.choice.channels, channel = simt::blockIndex();
     const int n = launch_.size;
@@ -290,7 +295,7 @@ class InPlaceKernel {
   // Works in rounds; in each a rank moves as much as a bounce buffer holds. First it copies into its own bounce buffer
   // the data that others reduce or gather. Then it reduces its share of all ranks' data, for an all-reduce into its own
   // bounce buffer. Finally it copies the shares of all ranks from their bounce buffers.
-  JCCL_DEVICE bool moveBounced() {
+  JCCL_DEVICE bool moveBounced() const {
     const int n = launch_.size, self = launch_.rank;
     const bool reduces = work_.code.collective != Collective::AllGather;
     const bool gathers = work_.code.collective != Collective::ReduceScatter;

@@ -29,13 +29,25 @@ struct DeviceChannel {
   int32_t treeChildren;
   uint64_t operations;     // number of collectives that this channel has run; equal on all ranks
   ProgressRecord* record;  // mapped host memory
+  uint32_t arrivals;       // in channel 0: see endBlock()
 };
 
-// Limits of the waits of a launch: the control words that end them, and the timeout.
+// What the kernels of a communicator tell the host, in memory that the host maps. One launch writes it at a time,
+// because the launches of a communicator follow one another. Java reads it, too.
+struct alignas(128) LaunchReport {
+  // Number of the last operation that has ended, well or not. Written last: whoever has read it sees everything that
+  // the kernel wrote. Replays of graphs leave it unchanged.
+  uint64_t ended;
+  uint64_t failed;  // number of the first operation of the first launch that failed; 0: none
+};
+
+// Limits of the waits of a launch, and the report of its end.
 struct LaunchControl {
   ChannelControls controls;  // of all channels of the communicator
   uint64_t timeoutNanos;     // of each operation; 0: no limit
   uint64_t sequence;         // number of the launch's first operation, for the progress records
+  uint64_t last;             // number of the launch's last operation; 0 if the launch is captured for a graph
+  LaunchReport* report;
 };
 
 // The arguments of a launch that are not plain members of its descriptor. If all of them fit into `bytes`, the

@@ -87,13 +87,15 @@ class NvlsKernel {
 
   JCCL_DEVICE static void run(const NvlsLaunch& launch, Shared& shared) {
     DeviceChannel& channel = launch.channels[simt::blockIndex()];
-    if (!beginBlock(shared.wait, channel, launch.control)) return;
-    forWorks(launch, shared.work, shared.wait, [&](const Work& work) {
-      NvlsKernel kernel(launch, work, channel, shared);
-      if (!kernel.execute()) return false;
-      if (kernel.thread_ == 0) countOperations(channel, 1);
-      return true;
-    });
+    if (beginBlock(shared.wait, channel, launch.control)) {
+      forWorks(launch, shared.work, shared.wait, [&](const Work& work) {
+        NvlsKernel kernel(launch, work, channel, shared);
+        if (!kernel.execute()) return false;
+        if (kernel.thread_ == 0) countOperations(channel, 1);
+        return true;
+      });
+    }
+    endBlock(shared.wait, launch.channels, launch.control);
   }
 
  private:

@@ -145,7 +145,8 @@ bool compilesKernels();
 Status hasKernel(const KernelEntry& kernel);
 // Computes, for each kernel, how many blocks can be resident on a multiprocessor at once; sets `blocks` to the minimum.
 Status residentBlocks(int threads, int& blocks);
-// Launches a kernel. `descriptor` is its only argument; the driver copies it.
-Status launchKernel(const KernelEntry& kernel, const void* descriptor, int blocks, int threads, Stream stream);
+// Launches a kernel on `device`, the current one. `descriptor` is the kernel's only argument; the driver copies it.
+Status launchKernel(int device, const KernelEntry& kernel, const void* descriptor, int blocks, int threads,
+                    Stream stream);
 
 }  // namespace jccl::device

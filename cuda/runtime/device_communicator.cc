@@ -23,6 +23,7 @@ DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
       shape_(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes),
       plan_(config.rank, config.size, config.channels, std::min(config.channels, DevicePlan::kOpenChannels), shape_),
       peers_(config.size),
+      sharedDevice_(SharedDevice::of(config.device)),
       keepAlive_(KeepAliveGroup::of(config.token)),
       buffers_(config.rank, config.size),
       history_(config.recordedOperations),
@@ -48,41 +49,49 @@ Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
   const DeviceGuard guard(config.device);
   if (!guard.status()) return guard.status();
   communicator.reset(new DeviceCommunicator(config));
+  RetiredMemory::ofThisProcess().refreshBy(reapAll);
   RetiredMemory::ofThisProcess().collect();
   Status status = loadKernels();
-  if (status) status = communicator->shareDevice();
-  if (status) status = createStream(communicator->stream_);
-  if (status) status = createEvent(communicator->order_);
   if (status) status = communicator->allocateControl();
-  if (status) status = communicator->makeEvents();
   if (status) {
     (void)RetiredMemory::ofThisProcess().whenQuiet(allDevices(), [&] { status = HeapMemory::reservePinned(); });
   }
+  if (status) status = communicator->shareDevice();  // from now on, other threads visit the communicator
+  if (status) status = communicator->makeStreams();
   if (!status) communicator.reset();
   return status;
 }
 
 Status DeviceCommunicator::allocateControl() {
-  const size_t words = config_.channels * sizeof(ControlWords);
-  const size_t bytes = words + config_.channels * sizeof(ProgressRecord);
+  const size_t words = sizeof(LaunchReport), records = words + config_.channels * sizeof(ControlWords);
+  const size_t bytes = records + config_.channels * sizeof(ProgressRecord);
   if (Status status = HeapMemory::pinned(bytes, control_); !status) return status;
-  controls_ = {control_.as<ControlWords>(), config_.channels};
-  records_ = control_.as<ProgressRecord>(words);
+  report_ = control_.as<LaunchReport>();
+  controls_ = {control_.as<ControlWords>(words), config_.channels};
+  records_ = control_.as<ProgressRecord>(records);
   return areas_.provide(kAreas, kAreaBytes);
 }
 
-// Creates the events in advance. If a thread copies from the device to pageable memory behind a kernel, the driver
-// creates no event for other threads until the copy has ended. The kernel could be waiting for the very operation that
-// needs the event.
-Status DeviceCommunicator::makeEvents() {
-  constexpr size_t kEvents = 256;
-  events_.reserve(kEvents);
-  while (events_.size() < kEvents) {
-    Event event = nullptr;
-    if (Status status = createEvent(event); !status) return status;
-    events_.push_back(event);
+// Creates streams and events in advance. If a thread copies from the device to pageable memory behind a kernel, the
+// driver creates no event for other threads until the copy has ended. The kernel could be waiting for the very operation
+// that needs the event.
+Status DeviceCommunicator::makeStreams() {
+  Status status = createStream(stream_);
+  if (status) status = nameStream(stream_, false, ownName_);
+  if (status) status = createStream(orderStream_);
+  if (status) status = createEvent(order_);
+  if (status) status = createEvent(passed_);
+  if (status) status = recordEvent(passed_, stream_);
+  if (status && !waitForLaunch(orderStream_, 0)) status = createEvent(lastLaunch_);
+  return status;
+}
+
+void DeviceCommunicator::reapAll() {
+  int devices = 0;
+  (void)countDevices(devices);
+  for (int device = 0; device < devices; ++device) {
+    SharedDevice::of(device).forAll([](DeviceCommunicator& one) { one.refresh(); });
   }
-  return Status::ok();
 }
 
 Status DeviceCommunicator::noted(Status status) {
@@ -120,7 +129,7 @@ Status DeviceCommunicator::shareDevice() {
                            " has one or more at once; use fewer threads (JCCL_NTHREADS)");
   }
   shareOfBlock_ = 1.0 / resident;
-  return SharedDevice::of(config_.device).join(*this, config_.channels * shareOfBlock_, properties.multiprocessors);
+  return sharedDevice_.join(*this, config_.channels * shareOfBlock_, properties.multiprocessors);
 }
 
 DeviceCommunicator::~DeviceCommunicator() {
@@ -131,6 +140,7 @@ DeviceCommunicator::~DeviceCommunicator() {
     {
       const std::lock_guard lock(mutex_);
       reap();
+      checkDevice();
       idle = flights_.empty();
       hopeless = deviceFailed_;
     }
@@ -140,7 +150,7 @@ DeviceCommunicator::~DeviceCommunicator() {
   }
   while (idle && !reclaimBuffers()) std::this_thread::sleep_for(kEndSleep);
   keepAlive_->leave(*this);
-  SharedDevice::of(config_.device).leave(*this);
+  sharedDevice_.leave(*this);
   if (activity_ != nullptr) activity_->close();
   StreamOwners::ofThisProcess().release(config_.token, config_.rank);
   std::vector<std::shared_ptr<DeviceSegment>> shared = windows_.removeAll();  // memory that peers may have mapped
@@ -154,10 +164,15 @@ DeviceCommunicator::~DeviceCommunicator() {
     for (PeerMemory& memory : opened_) memory.leak();
     for (const auto& memory : buffers_.closeAll()) memory->leak();
     if (adapterMemory_ != nullptr) adapterMemory_->leak();
-    for (InFlight& flight : flights_) {
-      (void)flight.arguments.release();
-      if (flight.endsLaunch) RetiredMemory::ofThisProcess().orphan(config_.device, flight.event);
+    int launches = 0;
+    for (size_t i = 0; i < flights_.size(); ++i) {
+      (void)flights_[i].arguments.release();
+      launches += flights_[i].endsLaunch ? 1 : 0;
     }
+    RetiredMemory& retired = RetiredMemory::ofThisProcess();
+    if (!hopeless) retired.orphan(config_.device, launches, &report_->ended, flights_.back().number, passed_);
+    for (int i = 0; hopeless && i < launches; ++i)
+      retired.ended(config_.device);  // a device that has failed runs nothing
     return;
   }
   for (auto& memory : shared) {
@@ -188,9 +203,12 @@ DeviceCommunicator::~DeviceCommunicator() {
   retired.retire(config_.device, all, std::move(staged_));
   keepAlive_.reset();
   retired.collect();
-  for (Event event : events_) (void)destroyEvent(event);
-  if (order_ != nullptr) (void)destroyEvent(order_);
-  if (stream_ != nullptr) (void)destroyStream(stream_);
+  for (Event event : {order_, passed_, lastLaunch_}) {
+    if (event != nullptr) (void)destroyEvent(event);
+  }
+  for (Stream stream : {stream_, orderStream_}) {
+    if (stream != nullptr) (void)destroyStream(stream);
+  }
 }
 
 void DeviceCommunicator::abort(Code code) { controls_.abort(code); }

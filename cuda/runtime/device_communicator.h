@@ -8,10 +8,10 @@
 // waiting() and lastError() at any time.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -30,6 +30,7 @@
 #include "cuda/runtime/device_operation.h"
 #include "cuda/runtime/device_plan.h"
 #include "cuda/runtime/device_segment.h"
+#include "cuda/runtime/flight_queue.h"
 #include "cuda/runtime/keep_alive_group.h"
 #include "cuda/runtime/peer_probe.h"
 #include "cuda/runtime/peer_reach.h"
@@ -67,6 +68,7 @@ struct Issued {
   uint64_t number = 0;    // 0 while beginGroup() holds the operation back
   Choice choice{};        // algorithm and protocol that execute the operation
   uint64_t sequence = 0;  // of the last collective that was entered in the history
+  bool captured = false;  // the operation was recorded for a graph, and counts as ended
 };
 
 class DeviceCommunicator {
@@ -180,6 +182,9 @@ class DeviceCommunicator {
   Status useWindow(const uint8_t* memory, std::vector<uint64_t> here, std::vector<uint64_t> there);
   Status freeWindow(const uint8_t* memory);
 
+  // A positive `timeoutNanos` limits the time of a kernel, 0 does not. A negative one stands for the time-out of the
+  // communicator, -timeoutNanos. The host keeps it for collectives, because only the host learns when all ranks have
+  // entered one. Kernels keep it for sends and receives and for replays of graphs, which the host does not follow.
   Issued run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
              int64_t timeoutNanos, Stream stream);
   Issued runV(OperationCode code, Choice choice, const void* send, void* recv, const std::vector<int64_t>& counts,
@@ -218,6 +223,11 @@ class DeviceCommunicator {
   // once. If an operation in place fails, the same operation of the peers fails, too, and the failed operation counts
   // as ended only when no kernel accesses its buffers.
   Code query(uint64_t number, bool& done);
+  // Notes in the histories which operations have ended since somebody last looked.
+  void refresh();
+  // Returns what kernels report of their ends; null if a network moves data, because query() then also tells the network
+  // that an operation has ended.
+  const LaunchReport* report() const { return activity_ == nullptr ? report_ : nullptr; }
   void abort(Code code);
   Code failure() const;
   std::string lastError() const;
@@ -251,7 +261,6 @@ class DeviceCommunicator {
   };
   struct InFlight {
     uint64_t number = 0;
-    Event event = nullptr;  // recorded after the launch; all operations of the launch share it
     std::unique_ptr<ArgumentArea> arguments;
     Operation operation;     // without its counts; if its sequence is 0, the history does not contain it
     uint64_t transfers = 0;  // number in transfers_, for sends and receives
@@ -259,6 +268,13 @@ class DeviceCommunicator {
     bool endsLaunch = true;
 
     bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
+  };
+
+  // A stream on which operations are put.
+  struct Target {
+    Stream stream = nullptr;
+    StreamName name;
+    bool capturing = false;
   };
 
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
@@ -288,18 +304,18 @@ class DeviceCommunicator {
   // Returns the added algorithm that executes operations of this algorithm; null: none.
   const AddedAlgorithm* addedFor(Algorithm algorithm) const;
   Status checkReach(DeviceOperation& operation);
-  LaunchControl controlOf(uint64_t number, int64_t timeoutNanos) const;
   Issued submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream);
+  Status aim(Stream stream, Target& target) const;
   // Launches operations that share one kernel.
-  Issued launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
-  Issued launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
-  Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
-  Issued launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
+  Issued launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const Target& target);
+  Issued launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const Target& target);
+  Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const Target& target);
+  Issued launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const Target& target);
   Work workOf(const DeviceOperation& operation, LaunchArguments& arguments) const;
   Issued issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
-               std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
-  Status makeEvents();
-  Status takeEvent(Event& event);
+               std::span<const DeviceOperation> operations, int64_t timeoutNanos, const Target& target);
+  Status makeStreams();
+  Status recordLast(const Target& target);
   void enter(InFlight& flight, std::span<const PointToPointTask> tasks);
   void ended(const InFlight& flight, bool ok);
   uint64_t firstWaiting() const;
@@ -312,13 +328,16 @@ class DeviceCommunicator {
   void broken(const InFlight& flight, const Status& status);
   Status takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area);
   void giveBack(std::unique_ptr<ArgumentArea> area);
-  Status checkStream(Stream stream, const StreamName& name);
-  Status orderAfterLast(Stream stream, const StreamName& name, bool capturing);
+  Status checkStream(const Target& target);
+  Status orderAfterLast(const Target& target);
+  Status waitForLaunch(Stream stream, uint64_t number);
   double shareInFlight();
   Status waitForAll(Stream stream);
-  Status takeTurn(int blocks, Stream stream, const StreamName& name, bool capturing, SharedDevice::Turn& turn);
-  Status endTurn(Stream stream, bool capturing);
+  Status takeTurn(int blocks, const Target& target, SharedDevice::Turn& turn);
+  Status endTurn(const Target& target);
   void reap();
+  void checkDevice();
+  static void reapAll();
 
   DeviceCommunicatorConfig config_;
   ConnectionShape shape_;
@@ -351,15 +370,27 @@ class DeviceCommunicator {
   // These pointers refer to memory of `control_`.
   ChannelControls controls_{};
   ProgressRecord* records_ = nullptr;
+  LaunchReport* report_ = nullptr;
 
+  SharedDevice& sharedDevice_;
   double shareOfBlock_ = 0;  // fraction of a multiprocessor that one block occupies
   std::shared_ptr<KeepAliveGroup> keepAlive_;
   Stream stream_ = nullptr;
-  std::optional<uint64_t> lastStream_, checkedStream_;  // ids of streams
-  std::optional<uint64_t> capturedOn_;                  // handle of the stream
+  StreamName ownName_;
+  std::optional<uint64_t> lastStream_;  // id of the stream
+  std::array<uint64_t, 8> checked_{};   // ids of streams that were checked last
+  size_t nextChecked_ = 0;              // entry of checked_ to overwrite next
+  std::optional<uint64_t> capturedOn_;  // handle of the stream
   // Recorded after each operation, from the communicator's first captured operation on.
   Event order_ = nullptr;
+  // Only waits for launches that were in flight before the first capture, and records order_ then.
+  Stream orderStream_ = nullptr;
+  // Has passed when the communicator was made. A query of it fails if the device has failed.
+  Event passed_ = nullptr;
+  // Recorded after each launch if the driver does not let streams wait for words, else null.
+  Event lastLaunch_ = nullptr;
   PeerReach reach_;
+  TouchedMemory reached_;  // buffers that checkReach() checks; keeps its memory for the next operation
   RegisteredBuffers buffers_;
   SymmetricWindows windows_;
   // Descriptors of the buffer that is being registered, and of this rank's access page.
@@ -369,16 +400,18 @@ class DeviceCommunicator {
   std::atomic<bool> hasNotice_{false};
   bool grouping_ = false;
   std::vector<DeviceOperation> group_;
+  GroupDivision division_;
   std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
   // Locked from the check for an earlier failure until the launch is in flights_. Must be locked before mutex_.
   std::mutex issuing_;
+  std::vector<InFlight> launching_;  // operations of the launch that is being issued; guarded by issuing_
 
   mutable std::mutex mutex_;  // guards the members below
   ArgumentAreas areas_;
-  std::vector<Event> events_;  // free events
   uint64_t issued_ = 0;
-  std::deque<InFlight> flights_;  // in the order of issue; operations also end in this order
-  uint64_t firstFailed_ = 0;      // number of the first operation that failed; 0: none
+  FlightQueue<InFlight> flights_;                        // in the order of issue; operations also end in this order
+  std::chrono::steady_clock::time_point deviceChecked_;  // time of the last checkDevice()
+  uint64_t firstFailed_ = 0;                             // number of the first operation that failed; 0: none
   // `exposed_` is true while peers may still access the buffers of the operation that failed. `exposedSince_` is the
   // time since which this rank waits for them.
   bool exposed_ = false;

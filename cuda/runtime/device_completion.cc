@@ -9,6 +9,7 @@ namespace jccl::device {
 namespace {
 
 constexpr std::chrono::seconds kReclaimTimeout{1};
+constexpr std::chrono::milliseconds kDeviceCheck{5};  // a query of the driver takes microseconds, a poll nanoseconds
 
 // Returns the failure's code, but System instead of Invalid: the arguments were checked before, so a failed call of the
 // driver does not mean that they are wrong.
@@ -43,39 +44,55 @@ void DeviceCommunicator::ended(const InFlight& flight, bool ok) {
   transfers_.end(flight.transfers, ok);
 }
 
-// Removes operations that have ended from flights_, and frees their resources. The caller holds the mutex.
+// Removes operations that have ended from flights_, and frees their resources. Calls no driver. The caller holds the
+// mutex.
 void DeviceCommunicator::reap() {
-  while (!flights_.empty()) {
+  if (flights_.empty()) return;
+  const uint64_t last = __atomic_load_n(&report_->ended, __ATOMIC_ACQUIRE);
+  while (!flights_.empty() && flights_.front().number <= last) {
     InFlight& flight = flights_.front();
-    bool done = false;
-    const Status status = queryEvent(flight.event, done);
-    if (!status) {
-      deviceFailed_ = true;
-      broken(flight, status);
-    }
-    if (!done) return;
-    if (const uint32_t code = loadWord(&controls_.words->result); code != 0 && flight.number >= firstWaiting()) {
+    const uint64_t first = __atomic_load_n(&report_->failed, __ATOMIC_RELAXED);
+    if (first != 0 && flight.number >= std::max(first, firstWaiting())) {
+      const auto code = static_cast<Code>(loadWord(&controls_.words->result));
       if (failure_ == Code::Ok) exposed_ = flight.isInPlace();
-      failed(static_cast<Code>(code), flight.number, flight.operation.sequence, describe(flight.operation));
+      failed(code, flight.number, flight.operation.sequence, describe(flight.operation));
     }
     ended(flight, failure_ == Code::Ok);
     if (flight.endsLaunch) {
       RetiredMemory::ofThisProcess().ended(config_.device);
       if (activity_ != nullptr) activity_->end();
-      events_.push_back(flight.event);
       areas_.giveBack(std::move(flight.arguments));
     }
-    flights_.pop_front();
+    flights_.pop();
   }
 }
 
-Code DeviceCommunicator::query(uint64_t number, bool& done) {
+// Asks the driver from time to time whether the device has failed: then no kernel reports its end. The caller holds the
+// mutex.
+void DeviceCommunicator::checkDevice() {
+  const auto now = std::chrono::steady_clock::now();
+  if (flights_.empty() || now - deviceChecked_ < kDeviceCheck) return;
+  deviceChecked_ = now;
   const DeviceGuard guard(config_.device);
+  bool passed = false;
+  const Status status = guard.status() ? queryEvent(passed_, passed) : guard.status();
+  if (status) return;
+  deviceFailed_ = true;
+  broken(flights_.front(), status);
+}
+
+void DeviceCommunicator::refresh() {
+  const std::lock_guard lock(mutex_);
+  reap();
+}
+
+Code DeviceCommunicator::query(uint64_t number, bool& done) {
   answerPeers();
   Code code = Code::Ok;
   {
     const std::lock_guard lock(mutex_);
     reap();
+    checkDevice();
     const bool broken = failure_ == Code::System;  // a driver call has failed, so operations may never end
     done = broken || flights_.empty() || number < flights_.front().number;
     if (firstFailed_ != 0 && number >= firstFailed_) code = failure_;
@@ -120,7 +137,6 @@ bool DeviceCommunicator::reclaimBuffers() {
 // Called for a peer whose operation in place has failed. From then on kernels of this rank begin nothing; running ones
 // end after the chunk that they move. Returns true if no operation in place is in flight.
 bool DeviceCommunicator::releaseBuffers() {
-  const DeviceGuard guard(config_.device);
   {
     const std::lock_guard lock(mutex_);
     reap();  // before the abort, so that operations that have ended well stay successful
@@ -130,7 +146,10 @@ bool DeviceCommunicator::releaseBuffers() {
   if (!issuing.owns_lock()) return false;
   const std::lock_guard lock(mutex_);
   reap();
-  return std::none_of(flights_.begin(), flights_.end(), [](const InFlight& flight) { return flight.isInPlace(); });
+  for (size_t i = 0; i < flights_.size(); ++i) {
+    if (flights_[i].isInPlace()) return false;
+  }
+  return true;
 }
 
 // Answers peers in other processes, which ask through this rank's page after their operations in place have failed.

@@ -228,6 +228,24 @@ bool isPrimaryContext(driver::Context context, int ordinal) {
   return primaryContext(ordinal, primary) && primary == context;
 }
 
+Status LaunchGuard::enter(int ordinal) {
+  if (!driver().status) return driver().status;
+  driver::Context primary = nullptr, current = nullptr;
+  if (Status status = primaryContext(ordinal, primary); !status) return status;
+  driver::Result result = driver().currentContext(&current);
+  if (result != driver::Result::Success) return statusOf("cuCtxGetCurrent", result, deviceFact(ordinal));
+  if (current == primary) return Status::ok();
+  result = driver().pushContext(primary);
+  if (result != driver::Result::Success) return statusOf("cuCtxPushCurrent", result, deviceFact(ordinal));
+  pushed_ = true;
+  return Status::ok();
+}
+
+LaunchGuard::~LaunchGuard() {
+  driver::Context own = nullptr;
+  if (pushed_) (void)driver().popContext(&own);
+}
+
 DeviceGuard::DeviceGuard(int ordinal) : status_(enter(ordinal)) {}
 
 // Sets the capture mode first, because creating a context is also a call that a capture could forbid.

@@ -50,6 +50,24 @@ Status primaryContext(int ordinal, driver::Context& context);
 // Returns true if the context is the primary one of the device.
 bool isPrimaryContext(driver::Context context, int ordinal);
 
+// Makes a device's primary context current on the calling thread while the guard exists. For launches, waits of streams
+// and records of events only: captures forbid none of these. All other calls need a DeviceGuard.
+class LaunchGuard {
+ public:
+  explicit LaunchGuard(int ordinal) : status_(enter(ordinal)) {}
+  ~LaunchGuard();
+  LaunchGuard(const LaunchGuard&) = delete;
+  LaunchGuard& operator=(const LaunchGuard&) = delete;
+
+  const Status& status() const { return status_; }
+
+ private:
+  Status enter(int ordinal);
+
+  bool pushed_ = false;
+  Status status_;
+};
+
 // Lets the calling thread work for the library on a device. While the guard exists,
 // - the device's primary context is the thread's current one, whatever it was before: applications of JCuda have
 //   contexts of their own;

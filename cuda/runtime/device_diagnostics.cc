@@ -56,10 +56,10 @@ uint64_t DeviceCommunicator::lastIssued() const {
 }
 
 uint64_t DeviceCommunicator::lastDone() {
-  const DeviceGuard guard(config_.device);
   answerPeers();
   const std::lock_guard lock(mutex_);
   reap();
+  checkDevice();
   return history_.lastDone();
 }
 
@@ -68,9 +68,10 @@ uint64_t DeviceCommunicator::failedSequence() const {
   if (failure_ != Code::Ok || loadWord(&controls_.words->result) == 0) return failedSequence_;
   // Kernels have failed, but their launches have not ended yet.
   const uint64_t waiting = firstWaiting();
-  const auto found =
-      std::find_if(flights_.begin(), flights_.end(), [&](const InFlight& flight) { return flight.number >= waiting; });
-  return found == flights_.end() ? 0 : found->operation.sequence;
+  for (size_t i = 0; i < flights_.size(); ++i) {
+    if (flights_[i].number >= waiting) return flights_[i].operation.sequence;
+  }
+  return 0;
 }
 
 // Returns the number of the first operation in the progress records, 0 if they contain none. After a failure this is

@@ -112,10 +112,8 @@ Status loadAll(int device, LoadedKernels& kernels) {
   return Status::ok();
 }
 
-// Returns the kernels of the current device, and loads them first if necessary.
-Status kernelsHere(const LoadedKernels*& here) {
-  int device = 0;
-  if (Status status = currentDevice(device); !status) return status;
+// Returns the kernels of a device, which is the current one, and loads them first if necessary.
+Status kernelsOf(int device, const LoadedKernels*& here) {
   LoadedKernels& kernels = kernelsOn(device);
   if (!kernels.complete.load(std::memory_order_acquire)) {
     const std::lock_guard lock(kernels.loading);
@@ -129,8 +127,10 @@ Status kernelsHere(const LoadedKernels*& here) {
 }
 
 Status functionsHere(const Functions*& functions) {
+  int device = 0;
+  if (Status status = currentDevice(device); !status) return status;
   const LoadedKernels* kernels = nullptr;
-  if (Status status = kernelsHere(kernels); !status) return status;
+  if (Status status = kernelsOf(device, kernels); !status) return status;
   functions = &kernels->functions;
   return Status::ok();
 }
@@ -170,9 +170,10 @@ Status residentBlocks(int threads, int& blocks) {
   return Status::ok();
 }
 
-Status launchKernel(const KernelEntry& kernel, const void* descriptor, int blocks, int threads, Stream stream) {
+Status launchKernel(int device, const KernelEntry& kernel, const void* descriptor, int blocks, int threads,
+                    Stream stream) {
   const LoadedKernels* kernels = nullptr;
-  if (Status status = kernelsHere(kernels); !status) return status;
+  if (Status status = kernelsOf(device, kernels); !status) return status;
   driver::LaunchAttribute domain{driver::kSyncDomain, 0, {}};
   domain.value.syncDomain = driver::kRemoteDomain;
   const driver::LaunchConfig config{

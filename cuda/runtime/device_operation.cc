@@ -93,30 +93,30 @@ size_t argumentBytes(std::span<const DeviceOperation> operations, int size) {
   return bytes.total();
 }
 
-std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank, int size,
-                                                           size_t maxBytes) {
-  std::vector<std::span<const DeviceOperation>> launches;
-  TouchedMemory touched;
+std::span<const std::span<const DeviceOperation>> GroupDivision::intoLaunches(std::span<const DeviceOperation> group,
+                                                                              int rank, int size, size_t maxBytes) {
+  launches_.clear();
+  touched_.clear();
   ArgumentBytes bytes(size);
   size_t first = 0;
   for (size_t i = 0; i < group.size(); ++i) {
-    TouchedMemory own;
-    own.add(group[i], rank);
+    own_.clear();
+    own_.add(group[i], rank);
     ArgumentBytes with = bytes;
     with.add(group[i]);
-    const bool together = shareKernel(group[first], group[i]) && !own.conflictsWith(touched) &&
+    const bool together = shareKernel(group[first], group[i]) && !own_.conflictsWith(touched_) &&
                           (!group[i].isCollective() || with.total() <= maxBytes);
     if (i != first && !together) {
-      launches.push_back(group.subspan(first, i - first));
+      launches_.push_back(group.subspan(first, i - first));
       first = i;
-      touched = {};
+      touched_.clear();
       bytes = ArgumentBytes(size);
     }
-    touched.add(group[i], rank);
+    touched_.add(group[i], rank);
     bytes.add(group[i]);
   }
-  if (first < group.size()) launches.push_back(group.subspan(first));
-  return launches;
+  if (first < group.size()) launches_.push_back(group.subspan(first));
+  return launches_;
 }
 
 }  // namespace jccl::device

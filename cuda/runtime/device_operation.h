@@ -68,6 +68,10 @@ struct TouchedMemory {
   std::vector<MemoryRange> reads, writes;
 
   void add(const DeviceOperation& operation, int rank);
+  void clear() {
+    reads.clear();
+    writes.clear();
+  }
   // Returns true if one of the two writes memory that the other reads or writes.
   bool conflictsWith(const TouchedMemory& other) const;
 };
@@ -98,8 +102,16 @@ size_t argumentBytes(std::span<const DeviceOperation> operations, int size);
 // Divides the operations of a group into launches, and keeps their order. Adjacent operations share a launch if one
 // kernel executes them all, none touches memory that another one writes, and their arguments together fit into
 // `maxBytes`. Sends and receives are not limited by `maxBytes`. Ranks may divide differently, because each channel
-// executes the operations in order, however many a launch contains.
-std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank, int size,
-                                                           size_t maxBytes);
+// executes the operations in order, however many a launch contains. An object keeps its memory for the next group.
+class GroupDivision {
+ public:
+  // The result is valid until the next call.
+  std::span<const std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank,
+                                                                 int size, size_t maxBytes);
+
+ private:
+  std::vector<std::span<const DeviceOperation>> launches_;
+  TouchedMemory touched_, own_;
+};
 
 }  // namespace jccl::device

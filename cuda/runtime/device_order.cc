@@ -26,24 +26,42 @@ struct Occupancy {
 
 }  // namespace
 
-Status DeviceCommunicator::checkStream(Stream stream, const StreamName& name) {
-  if (name.id != 0 && name.id == checkedStream_) return Status::ok();
+Status DeviceCommunicator::checkStream(const Target& target) {
+  const StreamName& name = target.name;
+  if (name.id != 0 && std::find(checked_.begin(), checked_.end(), name.id) != checked_.end()) return Status::ok();
   StreamFacts facts;
-  Status status = describeStream(stream, name, facts);
+  Status status = describeStream(target.stream, name, facts);
   if (status) status = StreamOwners::ofThisProcess().claim(config_.device, facts, config_.token, config_.rank);
-  if (status && name.id != 0) checkedStream_ = name.id;
+  if (status && name.id != 0) checked_[nextChecked_++ % checked_.size()] = name.id;
   return status;
+}
+
+// Makes the stream wait until a launch of this rank has ended, on whichever stream the launch is: the application may
+// have destroyed that stream. The word counts up to the number of the launch. The driver compares 32 bits, which may
+// wrap.
+Status DeviceCommunicator::waitForLaunch(Stream stream, uint64_t number) {
+  if (lastLaunch_ != nullptr) return waitEvent(stream, lastLaunch_);
+  return waitWord(stream, reinterpret_cast<const uint32_t*>(&report_->ended), static_cast<uint32_t>(number));
+}
+
+// Records the events that the order of launches needs; called after a launch.
+Status DeviceCommunicator::recordLast(const Target& target) {
+  if (target.capturing) return recordEventFromGraph(order_, target.stream);
+  Status status;
+  if (lastLaunch_ != nullptr) status = recordEvent(lastLaunch_, target.stream);
+  return status && capturedOn_ ? recordEvent(order_, target.stream) : status;
 }
 
 // Makes the stream wait for the communicator's last operation. All operations of a communicator use its connections, so
 // they follow one another even on different streams. Replays of its graphs follow one another, too: each replay waits
 // for the event that the previous replay recorded.
-Status DeviceCommunicator::orderAfterLast(Stream stream, const StreamName& name, bool capturing) {
-  Event last = nullptr;
+Status DeviceCommunicator::orderAfterLast(const Target& target) {
+  const auto& [stream, name, capturing] = target;
+  uint64_t last = 0;  // number of the last operation, if it has not ended
   {
     const std::lock_guard lock(mutex_);
     reap();
-    if (!flights_.empty()) last = flights_.back().event;
+    if (!flights_.empty()) last = flights_.back().number;
   }
   if (capturing) {
     if (activity_ != nullptr) {
@@ -55,15 +73,19 @@ Status DeviceCommunicator::orderAfterLast(Stream stream, const StreamName& name,
       return Status::invalid(
           "this communicator was captured on another stream before; capture its operations on one stream");
     }
-    if (last != nullptr) {
-      if (Status status = waitEventInGraph(stream, last); !status) return status;
+    if (!capturedOn_ && last != 0) {
+      const DeviceGuard guard(config_.device);
+      Status status = guard.status();
+      if (status) status = waitForLaunch(orderStream_, last);
+      if (status) status = recordEvent(order_, orderStream_);
+      if (!status) return status;
     }
     return waitEventInGraph(stream, order_);
   }
   if (capturedOn_) {
     if (Status status = waitEvent(stream, order_); !status) return status;
   }
-  return last == nullptr || lastStream_ == name.id ? Status::ok() : waitEvent(stream, last);
+  return last == 0 || lastStream_ == name.id ? Status::ok() : waitForLaunch(stream, last);
 }
 
 // Returns how many multiprocessors this rank's launches in flight occupy at most. A replay of a graph is assumed to
@@ -72,7 +94,7 @@ double DeviceCommunicator::shareInFlight() {
   const std::lock_guard lock(mutex_);
   reap();
   int blocks = 0;
-  for (const InFlight& flight : flights_) blocks = std::max(blocks, flight.blocks);
+  for (size_t i = 0; i < flights_.size(); ++i) blocks = std::max(blocks, flights_[i].blocks);
   bool replayed = true;
   if (capturedOn_ && queryEvent(order_, replayed) && !replayed) blocks = config_.channels;
   return blocks * shareOfBlock_;
@@ -81,7 +103,7 @@ double DeviceCommunicator::shareInFlight() {
 // Makes the stream wait for all launches and replays of this communicator.
 Status DeviceCommunicator::waitForAll(Stream stream) {
   const std::lock_guard lock(mutex_);
-  Status status = flights_.empty() ? Status::ok() : waitEvent(stream, flights_.back().event);
+  Status status = flights_.empty() ? Status::ok() : waitForLaunch(stream, flights_.back().number);
   return status && capturedOn_ ? waitEvent(stream, order_) : status;
 }
 
@@ -90,9 +112,9 @@ Status DeviceCommunicator::waitForAll(Stream stream) {
 // communicator's launch that itself waits for another rank; then none would end. So if any communicator with launches
 // in flight has several ranks here, the calling thread waits instead of the stream. After kFitTimeout it returns an
 // error.
-Status DeviceCommunicator::takeTurn(int blocks, Stream stream, const StreamName& name, bool capturing,
-                                    SharedDevice::Turn& turn) {
-  SharedDevice& device = SharedDevice::of(config_.device);
+Status DeviceCommunicator::takeTurn(int blocks, const Target& target, SharedDevice::Turn& turn) {
+  const auto& [stream, name, capturing] = target;
+  SharedDevice& device = sharedDevice_;
   const auto behindAll = [&](Stream later) {
     Status status;
     device.forAll([&](DeviceCommunicator& one) {
@@ -104,6 +126,8 @@ Status DeviceCommunicator::takeTurn(int blocks, Stream stream, const StreamName&
   for (;;) {
     turn = device.takeTurn();
     if (!turn.alone.owns_lock()) return Status::ok();
+    const DeviceGuard guard(config_.device);
+    if (!guard.status()) return guard.status();
     const bool replays = capturing || device.hasCaptured();
     std::map<std::pair<uint64_t, uint64_t>, Occupancy> all;
     device.forAll([&](DeviceCommunicator& one) {
@@ -142,10 +166,11 @@ Status DeviceCommunicator::takeTurn(int blocks, Stream stream, const StreamName&
 }
 
 // Ends a launch's turn; called after the launch is on its stream.
-Status DeviceCommunicator::endTurn(Stream stream, bool capturing) {
-  SharedDevice& device = SharedDevice::of(config_.device);
+Status DeviceCommunicator::endTurn(const Target& target) {
+  SharedDevice& device = sharedDevice_;
   if (!device.hasCaptured()) return Status::ok();
-  return capturing ? recordEventFromGraph(device.last(), stream) : recordEvent(device.last(), stream);
+  return target.capturing ? recordEventFromGraph(device.last(), target.stream)
+                          : recordEvent(device.last(), target.stream);
 }
 
 }  // namespace jccl::device

@@ -17,6 +17,14 @@ namespace {
 
 constexpr std::chrono::microseconds kAreaSleep{20};
 
+// Returns the limit that a kernel keeps itself; see run().
+uint64_t limitOf(std::span<const DeviceOperation> operations, int64_t timeoutNanos, bool capturing) {
+  if (timeoutNanos >= 0) return static_cast<uint64_t>(timeoutNanos);
+  const bool followed = !capturing && std::all_of(operations.begin(), operations.end(),
+                                                  [](const DeviceOperation& one) { return one.isCollective(); });
+  return followed ? 0 : static_cast<uint64_t>(-timeoutNanos);
+}
+
 // Returns a copy for the history and for messages, without pointers into the caller's memory.
 Operation recordOf(const DeviceOperation& one) {
   Operation operation = one.operation;
@@ -75,9 +83,8 @@ Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) co
 // uses the input of an all-gather or the output of a reduce-scatter.
 Status DeviceCommunicator::checkReach(DeviceOperation& one) {
   if (!one.isInPlace()) return Status::ok();
-  const DeviceGuard guard(config_.device);
-  if (!guard.status()) return guard.status();
-  TouchedMemory touched;
+  TouchedMemory& touched = reached_;
+  touched.clear();
   touched.add(one, config_.rank);
   const Collective collective = one.operation.code.collective;
   const auto check = [&](const MemoryRange& range, const char* name, bool byPeers, std::vector<uint64_t>& there,
@@ -120,10 +127,6 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
   return status;
 }
 
-LaunchControl DeviceCommunicator::controlOf(uint64_t number, int64_t timeoutNanos) const {
-  return {controls_, static_cast<uint64_t>(std::max<int64_t>(0, timeoutNanos)), number};
-}
-
 Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
                                int64_t timeoutNanos, Stream stream) {
   if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return {refuse(status)};
@@ -132,7 +135,6 @@ Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* se
   one.added = addedFor(one.operation.choice.algorithm);
   setCount(one.operation, static_cast<size_t>(count), root, config_.size);
   if (one.isExchange()) exchangeTasks(one.operation, config_.rank, config_.size, one.tasks);
-  if (Status status = checkReach(one); !status) return {refuse(status)};
   return submit(std::move(one), timeoutNanos, stream);
 }
 
@@ -152,7 +154,6 @@ Issued DeviceCommunicator::runV(OperationCode code, Choice choice, const void* s
     setCounts(one.operation, one.counts, root, config_.size);
     if (one.isExchange()) exchangeTasks(one.operation, config_.rank, config_.size, one.tasks);
   }
-  if (Status status = checkReach(one); !status) return {refuse(status)};
   return submit(std::move(one), timeoutNanos, stream);
 }
 
@@ -167,27 +168,53 @@ Issued DeviceCommunicator::runPointToPoint(Choice choice, std::vector<PointToPoi
 }
 
 Issued DeviceCommunicator::submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream) {
-  if (!grouping_) return launch({&operation, 1}, timeoutNanos, stream);
-  group_.push_back(std::move(operation));
-  return {};
+  if (grouping_ && !operation.isInPlace()) {
+    group_.push_back(std::move(operation));
+    return {};
+  }
+  const LaunchGuard guard(config_.device);
+  Status status = guard.status();
+  if (status) status = checkReach(operation);
+  if (status && grouping_) {
+    group_.push_back(std::move(operation));
+    return {};
+  }
+  Target target;
+  if (status) status = aim(stream, target);
+  if (!status) return {refuse(status)};
+  return launch({&operation, 1}, timeoutNanos, target);
+}
+
+// Finds out what the stream is. The caller holds a guard of the device.
+Status DeviceCommunicator::aim(Stream stream, Target& target) const {
+  target.stream = stream;
+  Status status = isCapturing(stream, target.capturing);
+  if (!status) return status;
+  if (stream == stream_ && !target.capturing) {
+    target.name = ownName_;
+    return status;
+  }
+  return nameStream(stream, target.capturing, target.name);
 }
 
 Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
-  const std::vector<DeviceOperation> group = std::move(group_);
-  dropGroup();
+  // Empties the group at the end, and keeps its memory for the next one.
+  const std::unique_ptr<DeviceCommunicator, void (*)(DeviceCommunicator*)> end(
+      this, [](DeviceCommunicator* self) { self->dropGroup(); });
+  grouping_ = false;
   Issued issued;
-  bool begun = false, capturing = false;
-  {
-    const DeviceGuard guard(config_.device);
-    Status status = guard.status();
-    if (status) status = isCapturing(stream, capturing);
-    if (!status) return {refuse(status)};
-  }
+  bool begun = false;
+  const LaunchGuard guard(config_.device);
+  Status status = guard.status();
+  Target target;
+  if (status) status = aim(stream, target);
+  if (!status) return {refuse(status)};
   // Captured operations share a launch only if their arguments fit into its descriptor: an area would stay in use for
   // as long as the graph may be replayed.
-  const size_t maxBytes = capturing ? InlineArguments::kBytes : kAreaBytes;
-  for (const std::span<const DeviceOperation> together : intoLaunches(group, config_.rank, config_.size, maxBytes)) {
-    issued = launch(together, timeoutNanos, stream);
+  const size_t maxBytes = target.capturing ? InlineArguments::kBytes : kAreaBytes;
+  for (const std::span<const DeviceOperation> together :
+       division_.intoLaunches(group_, config_.rank, config_.size, maxBytes)) {
+    issued = launch(together, timeoutNanos, target);
     if (issued.code != Code::Ok) {
       const std::lock_guard lock(mutex_);
       // If earlier launches of the group were issued, the communicator fails: peers may already wait for the launches
@@ -205,10 +232,11 @@ void DeviceCommunicator::dropGroup() {
   group_.clear();
 }
 
-Issued DeviceCommunicator::launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream) {
-  if (config_.size == 1) return launchCopies(operations, timeoutNanos, stream);
-  return operations.front().isExchange() ? launchTasks(operations, timeoutNanos, stream)
-                                         : launchWorks(operations, timeoutNanos, stream);
+Issued DeviceCommunicator::launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
+                                  const Target& target) {
+  if (config_.size == 1) return launchCopies(operations, timeoutNanos, target);
+  return operations.front().isExchange() ? launchTasks(operations, timeoutNanos, target)
+                                         : launchWorks(operations, timeoutNanos, target);
 }
 
 Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arguments) const {
@@ -251,10 +279,10 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
 }
 
 Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                       Stream stream) {
+                                       const Target& target) {
   std::unique_ptr<ArgumentArea> area;
   if (Status status = takeArea(argumentBytes(operations, config_.size), area); !status) return {refuse(status)};
-  WorksLauncher launcher(*this, operations, std::move(area), timeoutNanos, stream);
+  WorksLauncher launcher(*this, operations, std::move(area), timeoutNanos, target);
   const DeviceOperation& first = operations.front();
   if (first.added != nullptr) return first.added->launch(launcher);
   const auto [collective, type, op] = first.operation.code;
@@ -285,12 +313,12 @@ void WorksLauncher::describe(Works& works, InlineArguments& inlined) const {
 }
 
 Issued WorksLauncher::issue(const DeviceCommunicator::KernelLaunch& launch) {
-  return communicator_.issue(launch, std::move(area_), operations_, timeoutNanos_, stream_);
+  return communicator_.issue(launch, std::move(area_), operations_, timeoutNanos_, target_);
 }
 
 // Orders the tasks by queue, one queue for each direction and peer; copies come last.
 Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                       Stream stream) {
+                                       const Target& target) {
   size_t total = 0;
   for (const DeviceOperation& one : operations) total += one.tasks.size();
   std::unique_ptr<ArgumentArea> area;
@@ -347,14 +375,14 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   launch.tasks = ordered.there;
   launch.queues = queues.there;
   const KernelLaunch kernel{exchangeKernel(), &launch, launch.control, launch.channelCount};
-  return issue(kernel, std::move(area), operations, timeoutNanos, stream);
+  return issue(kernel, std::move(area), operations, timeoutNanos, target);
 }
 
 // Operations of a communicator of one rank only copy. The driver copies faster than the blocks of a kernel, by the copy
 // engines or by all multiprocessors. A kernel without tasks follows, so that these operations end, fail and are ordered
 // like all others.
 Issued DeviceCommunicator::launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                        Stream stream) {
+                                        const Target& target) {
   const std::vector<MemoryCopy> copies = ownCopies(operations);
   ExchangeLaunch launch{};
   launch.rank = config_.rank;
@@ -364,7 +392,7 @@ Issued DeviceCommunicator::launchCopies(std::span<const DeviceOperation> operati
   launch.shape = shape_;
   launch.compact = compactShape(shape_);
   const KernelLaunch kernel{exchangeKernel(), &launch, launch.control, launch.channelCount, copies};
-  return issue(kernel, nullptr, operations, timeoutNanos, stream);
+  return issue(kernel, nullptr, operations, timeoutNanos, target);
 }
 
 // Takes an argument area, or none if the arguments fit into the descriptor. Creating an area would wait for the device,
@@ -393,16 +421,9 @@ void DeviceCommunicator::giveBack(std::unique_ptr<ArgumentArea> area) {
   areas_.giveBack(std::move(area));
 }
 
-Status DeviceCommunicator::takeEvent(Event& event) {
-  const std::lock_guard lock(mutex_);
-  if (events_.empty()) return createEvent(event);
-  event = events_.back();
-  events_.pop_back();
-  return Status::ok();
-}
-
 Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
-                                 std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream) {
+                                 std::span<const DeviceOperation> operations, int64_t timeoutNanos,
+                                 const Target& target) {
   const auto giveUp = [&](const Status& status) -> Issued {
     giveBack(std::move(arguments));
     return {refuse(status)};
@@ -417,41 +438,40 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
     giveBack(std::move(arguments));
     return {code};
   }
-  const DeviceGuard guard(config_.device);
-  Status status = guard.status();
-  StreamName name;
-  bool capturing = false;
-  if (status) status = isCapturing(stream, capturing);
-  if (status) status = nameStream(stream, capturing, name);
-  if (status) status = checkStream(stream, name);
-  if (status) status = orderAfterLast(stream, name, capturing);
+  const bool capturing = target.capturing;
+  Status status = checkStream(target);
+  if (status) status = orderAfterLast(target);
   SharedDevice::Turn turn;
-  if (status) status = takeTurn(launch.blocks, stream, name, capturing, turn);
-  Event event = nullptr;
-  if (status && !capturing) status = takeEvent(event);
+  if (status) status = takeTurn(launch.blocks, target, turn);
   if (!status) return giveUp(status);
-  std::vector<InFlight> flights(operations.size());
+  std::vector<InFlight>& flights = launching_;
+  flights.clear();
   for (size_t i = 0; i < operations.size(); ++i) {
-    InFlight& flight = flights[i];
+    InFlight& flight = flights.emplace_back();
     flight.number = issued_ + 1 + i;
-    flight.event = event;
     flight.blocks = launch.blocks;
     flight.operation = recordOf(operations[i]);
     // Begin the history's record before another thread can find the operation in flights_.
     if (!capturing && !testing_) enter(flight, operations[i].tasks);
     flight.endsLaunch = i + 1 == operations.size();
   }
-  launch.control = controlOf(flights.front().number, timeoutNanos);
+  launch.control = {controls_, limitOf(operations, timeoutNanos, capturing), flights.front().number,
+                    capturing ? 0 : flights.back().number, report_};
   if (activity_ != nullptr) activity_->begin();
   const auto launching = RetiredMemory::ofThisProcess().launching(config_.device);
-  for (const MemoryCopy& copy : launch.copies) {
-    if (status) status = copyAsync(copy.to, copy.from, copy.bytes, stream);
+  if (!launch.copies.empty()) {
+    const DeviceGuard guard(config_.device);
+    status = guard.status();
+    for (const MemoryCopy& copy : launch.copies) {
+      if (status) status = copyAsync(copy.to, copy.from, copy.bytes, target.stream);
+    }
   }
-  if (status) status = launchKernel(launch.kernel, launch.descriptor, launch.blocks, config_.threads, stream);
-  if (status && !capturing) status = recordEvent(event, stream);
-  if (status && capturing) status = recordEventFromGraph(order_, stream);
-  if (status && !capturing && capturedOn_) status = recordEvent(order_, stream);
-  if (status) status = endTurn(stream, capturing);
+  if (status) {
+    status =
+        launchKernel(config_.device, launch.kernel, launch.descriptor, launch.blocks, config_.threads, target.stream);
+  }
+  if (status) status = recordLast(target);
+  if (status) status = endTurn(target);
   const std::lock_guard lock(mutex_);
   if (!status) {
     // It is not known whether the kernel was launched, so the ranks may differ in what they have issued.
@@ -462,16 +482,16 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
   }
   issued_ = flights.back().number;
   if (capturing) {
-    capturedOn_ = name.handle;
+    capturedOn_ = target.name.handle;
     // A replay of the graph may need the area at any time.
     if (arguments != nullptr) capturedAreas_.push_back(std::move(arguments));
   } else {
     RetiredMemory::ofThisProcess().begun(config_.device);
-    lastStream_ = name.id;
+    lastStream_ = target.name.id;
     flights.back().arguments = std::move(arguments);
-    std::move(flights.begin(), flights.end(), std::back_inserter(flights_));
+    for (InFlight& flight : flights) flights_.push(std::move(flight));
   }
-  return {Code::Ok, issued_, operations.back().operation.choice, sequence_};
+  return {Code::Ok, issued_, operations.back().operation.choice, sequence_, capturing};
 }
 
 // Begins the operation's record, and numbers it if it is a collective.

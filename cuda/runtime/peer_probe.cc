@@ -59,7 +59,8 @@ Status PeerProbe::fill(uint32_t round) {
 }
 
 Status PeerProbe::exchange(int blocks, int threads) {
-  Status status;
+  int device = 0;
+  Status status = currentDevice(device);
   for (size_t first = 0; status && first < peers_.size();) {
     ProbeLaunch launch{};
     launch.rank = rank_;
@@ -69,7 +70,7 @@ Status PeerProbe::exchange(int blocks, int threads) {
       launch.copies[launch.copyCount++] = {mine + kHalf, peers_[first].there + kHalf};
     }
     launch.blocks = std::min(static_cast<uint32_t>(blocks), launch.copyCount);
-    status = launchKernel(probeKernel(), &launch, static_cast<int>(launch.blocks), threads, stream_);
+    status = launchKernel(device, probeKernel(), &launch, static_cast<int>(launch.blocks), threads, stream_);
   }
   return status;
 }

@@ -31,11 +31,14 @@ class RetiredMemory {
   // begun() counts a launch, while launching() is held; ended() is called when the launch is known to have ended.
   void begun(int device) { ++of(device).inFlight; }
   void ended(int device) { --of(device).inFlight; }
-  // Takes over the event of a launch whose communicator is destroyed before the launch has ended. Polls the event to
-  // learn when the launch ends.
-  void orphan(int device, Event event) {
+  // Communicators learn that launches have ended when somebody asks them. `refresh` lets all of them look; it is called
+  // before every check for kernels in flight.
+  void refreshBy(void (*refresh)()) { refresh_ = refresh; }
+  // Takes over launches whose communicator is destroyed before they have ended. They end when the word `ended`, which is
+  // never freed, reaches `number`. `event` has passed; asking for it shows whether the device has failed.
+  void orphan(int device, int launches, const uint64_t* ended, uint64_t number, Event event) {
     const std::lock_guard lock(mutex_);
-    orphans_.emplace_back(device, event);
+    orphans_.push_back({device, launches, ended, number, event});
   }
 
   // Retires an object whose destructor returns the memory, under the guard of `device`. The devices in `users` have
@@ -50,6 +53,7 @@ class RetiredMemory {
   // calling body().
   template <class Body>
   bool whenQuiet(const DeviceNumbers& devices, Body&& body) {
+    if (const auto refresh = refresh_.load()) refresh();
     std::vector<std::unique_lock<std::shared_mutex>> quiet;
     for (const int device : devices) {
       if (!quiet.emplace_back(of(device).launching, std::try_to_lock).owns_lock()) return false;
@@ -94,15 +98,23 @@ class RetiredMemory {
     return devices_[device];
   }
 
-  // Destroys the events of orphaned launches that have ended. On a device that has failed, all launches count as ended.
+  struct Orphan {
+    int device, launches;
+    const uint64_t* ended;
+    uint64_t number;
+    Event event;
+  };
+
+  // Forgets orphaned launches that have ended. On a device that has failed, all launches count as ended.
   void reapOrphans() {
     const std::lock_guard lock(mutex_);
-    std::erase_if(orphans_, [this](const std::pair<int, Event>& orphan) {
-      const DeviceGuard guard(orphan.first);
-      bool done = false;
-      if (guard.status() && queryEvent(orphan.second, done) && !done) return false;
-      (void)destroyEvent(orphan.second);
-      ended(orphan.first);
+    std::erase_if(orphans_, [this](const Orphan& orphan) {
+      const DeviceGuard guard(orphan.device);
+      bool passed = false;
+      const bool works = guard.status() && queryEvent(orphan.event, passed);
+      if (works && __atomic_load_n(orphan.ended, __ATOMIC_ACQUIRE) < orphan.number) return false;
+      (void)destroyEvent(orphan.event);
+      for (int i = 0; i < orphan.launches; ++i) ended(orphan.device);
       return true;
     });
   }
@@ -123,7 +135,8 @@ class RetiredMemory {
   std::deque<Launches> devices_;  // by number
   std::mutex mutex_;              // guards the members below
   std::vector<std::unique_ptr<Any>> retired_;
-  std::vector<std::pair<int, Event>> orphans_;  // each with the number of its device
+  std::vector<Orphan> orphans_;
+  std::atomic<void (*)()> refresh_{nullptr};
 };
 
 }  // namespace jccl::device

@@ -49,6 +49,7 @@ class SharedDevice {
       if (!status) return status;
     }
     members_.push_back({&communicator, share});
+    noteIfOrdered();
     return Status::ok();
   }
 
@@ -57,14 +58,12 @@ class SharedDevice {
     const std::lock_guard lock(mutex_);
     std::erase_if(members_, [&](const Member& member) { return member.communicator == &communicator; });
     if (members_.empty()) capturedOn_.reset();
+    noteIfOrdered();
   }
 
   Turn takeTurn() {
     Turn turn{std::shared_lock(turn_), {}};
-    {
-      const std::lock_guard lock(mutex_);
-      if (fits(taken()) && !capturedOn_) return turn;
-    }
+    if (!isOrdered_) return turn;
     turn.beside.unlock();
     turn.alone = std::unique_lock(turn_);
     return turn;
@@ -103,6 +102,8 @@ class SharedDevice {
     Status status = behindAll(stream_);
     if (status) status = recordEvent(last_, stream_);
     if (status) capturedOn_ = stream;
+    const std::lock_guard lock(mutex_);
+    noteIfOrdered();
     return status;
   }
 
@@ -112,6 +113,9 @@ class SharedDevice {
     double share;
   };
 
+  // The caller holds the mutex.
+  void noteIfOrdered() { isOrdered_ = !fits(taken()) || capturedOn_; }
+
   double taken() const {
     double sum = 0;
     for (const Member& member : members_) sum += member.share;
@@ -120,7 +124,8 @@ class SharedDevice {
 
   std::shared_mutex turn_;
   std::atomic<int> multiprocessors_{0};
-  std::mutex mutex_;  // guards the members below
+  std::atomic<bool> isOrdered_{false};  // true while launches need turns alone: the device is full
+  std::mutex mutex_;                    // guards the members below
   std::vector<Member> members_;
   Stream stream_ = nullptr;
   Event last_ = nullptr;

@@ -15,12 +15,12 @@ class WorksLauncher {
  public:
   // `area` is null if the arguments of the operations fit into the descriptor.
   WorksLauncher(DeviceCommunicator& communicator, std::span<const DeviceOperation> operations,
-                std::unique_ptr<ArgumentArea> area, int64_t timeoutNanos, Stream stream)
+                std::unique_ptr<ArgumentArea> area, int64_t timeoutNanos, const DeviceCommunicator::Target& target)
       : communicator_(communicator),
         operations_(operations),
         area_(std::move(area)),
         timeoutNanos_(timeoutNanos),
-        stream_(stream) {}
+        target_(target) {}
 
   const DeviceOperation& first() const { return operations_.front(); }
 
@@ -43,7 +43,7 @@ class WorksLauncher {
   const std::span<const DeviceOperation> operations_;
   std::unique_ptr<ArgumentArea> area_;
   const int64_t timeoutNanos_;
-  const Stream stream_;
+  const DeviceCommunicator::Target& target_;
 };
 
 }  // namespace jccl::device

@@ -42,11 +42,12 @@ class DeviceRanks {
     launch.size = size_;
     launch.channels = r.channels.data();
     launch.shape = shape_;
-    launch.control = {controls(rank), timeoutNanos, 1};
+    launch.control = {controls(rank), timeoutNanos, 1, 1, &r.report};
     return launch;
   }
 
   Code result(int rank) const { return static_cast<Code>(static_cast<int32_t>(ranks_[rank]->controls.front().result)); }
+  const device::LaunchReport& report(int rank) const { return ranks_[rank]->report; }
   void abort(int rank, Code code) { controls(rank).abort(code); }
   ChannelControls controls(int rank) const { return {ranks_[rank]->controls.data(), channels_}; }
   const device::ProgressRecord& record(int rank, int channel) const { return ranks_[rank]->records[channel]; }
@@ -65,6 +66,7 @@ class DeviceRanks {
       const Rank& r = *ranks_[rank];
       places.add(r.blocks.base(), shape_.blockBytes() * size_ * channels_, rank);
       places.add(r.controls.data(), r.controls.size() * sizeof r.controls[0], emulator::MemoryPlaces::kHost);
+      places.add(&r.report, sizeof r.report, emulator::MemoryPlaces::kHost);
       places.add(r.records.data(), r.records.size() * sizeof r.records[0], emulator::MemoryPlaces::kHost);
     }
   }
@@ -79,6 +81,7 @@ class DeviceRanks {
     std::vector<DeviceChannel> channels;
     std::vector<device::ProgressRecord> records;
     std::vector<ControlWords> controls;
+    device::LaunchReport report{};
   };
 
   void connect(int rank, uint64_t firstStep) {

@@ -511,7 +511,7 @@ class Short {
         Result::Success);
     channel_.record = &record_;
     launch_.channels = &channel_;
-    launch_.control = {{&words_, 1}, 0, 1};
+    launch_.control = {{&words_, 1}, 0, 1, 1, &report_};
     launch_.code = {Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
     launch_.choice.protocol = Protocol::LL;
     launch();
@@ -527,6 +527,7 @@ class Short {
   driver::Function function_ = nullptr;
   device::Launch launch_{};
   ControlWords words_{0, static_cast<uint32_t>(Code::Aborted)};
+  device::LaunchReport report_{};
   device::ProgressRecord record_{};
   device::DeviceChannel channel_{};
 };

@@ -105,6 +105,22 @@ class StagedOperation {
         "rank " + std::to_string(rank));
   }
 
+  // Launches a thread that waits until a rank's kernel reports its end, and then adds to `wrong` the number of elements
+  // of the output that the thread sees wrong.
+  void launchReader(emulator::Machine& machine, int rank, size_t& wrong) {
+    machine.launch(
+        1, 1,
+        [this, rank, &wrong] {
+          while (simt::loadAcquire(&ranks.report(rank).ended) == 0) simt::pause();
+          const uint8_t* output = (job_.overwrites ? sends_[rank] : recvs_[rank]).data();
+          for (size_t i = 0; i < recvCounts_[rank]; ++i) {
+            const auto found = static_cast<int32_t>(simt::loadUser<4>(output + 4 * i));
+            if (found != expected(rank, i)) ++wrong;
+          }
+        },
+        "reader " + std::to_string(rank));
+  }
+
   // Returns the number of wrong elements in a rank's output, or the maximum if bytes outside the buffers have changed.
   // If `unfinished`, elements may also have their initial value.
   size_t wrong(int rank, bool unfinished = false) {

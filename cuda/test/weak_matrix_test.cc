@@ -36,6 +36,8 @@ TEST_P(WeakMatrix, IsRightWithEverySeed) {
     StagedOperation staged(GetParam(), size, channels, count, shape);
     emulator::Machine machine(options);
     for (int rank = 0; rank < size; ++rank) staged.launch(machine, rank, threads);
+    size_t seenWrong = 0;
+    for (int rank = 0; rank < size; ++rank) staged.launchReader(machine, rank, seenWrong);
     const emulator::Report report = machine.run();
     const auto text = [&] {
       return "seed=" + std::to_string(seed) + " ranks=" + std::to_string(size) +
@@ -43,6 +45,7 @@ TEST_P(WeakMatrix, IsRightWithEverySeed) {
              " count=" + std::to_string(count) + "\n" + report.text;
     };
     ASSERT_TRUE(report.finished()) << text();
+    ASSERT_EQ(seenWrong, 0u) << "after the report of the end: " << text();
     for (int rank = 0; rank < size; ++rank) {
       ASSERT_EQ(staged.ranks.result(rank), Code::Ok) << text();
       ASSERT_EQ(staged.wrong(rank), 0u) << "rank=" << rank << " " << text();

@@ -166,6 +166,7 @@ Result streamWriteValue(Stream handle, Address address, uint32_t value, unsigned
 
 Result streamWaitValue(Stream handle, Address address, uint32_t value, unsigned flags) {
   if (flags != driver::kWaitUntilGreaterOrEqual) return Result::InvalidValue;
+  if (!EmulatedDriver::ofThisProcess().hasStreamWaits()) return Result::NotSupported;
   const auto* word = static_cast<const uint32_t*>(pointerOf(address));
   return onStream(handle, [&](EmulatedGpu::Stream* stream) {
     return EmulatedDriver::resultOf(

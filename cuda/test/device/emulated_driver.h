@@ -123,6 +123,9 @@ class EmulatedDriver {
   // that the driver does not know. True by default.
   void setPageable(bool pageable) { pageable_ = pageable; }
   bool isPageable() const { return pageable_; }
+  // Sets whether streams can wait for words in memory. True by default.
+  void setStreamWaits(bool waits) { streamWaits_ = waits; }
+  bool hasStreamWaits() const { return streamWaits_; }
   // Number of queries of pointer attributes so far.
   void countQuestion() { ++questions_; }
   uint64_t questions() const { return questions_; }
@@ -148,6 +151,7 @@ class EmulatedDriver {
   std::mutex mutex_;
   std::atomic<bool> initialised_{false};
   std::atomic<bool> pageable_{true};
+  std::atomic<bool> streamWaits_{true};
   std::atomic<uint64_t> questions_{0};
   std::atomic<uint64_t> launches_[2] = {};
   std::atomic<uint64_t> copied_{0};

@@ -88,11 +88,16 @@ std::string describe(const Block& block) {
 }  // namespace
 
 const char* nameOf(Operation operation) {
-  static constexpr const char* names[] = {
-      "begin",    "syncBlock", "syncThreads", "syncOr",         "syncWarp",         "any",          "all",
-      "shuffle",  "nanos",     "pause",       "loadRelaxed",    "loadAcquire",      "storeRelaxed", "storeRelease",
-      "fence",    "loadCells", "storeCells",  "loadLine",       "storeLine",        "loadPeer",     "storePeer",
-      "loadUser", "storeUser", "loadReduced", "storeMulticast", "releaseMulticast", "fenceAliases"};
+  static constexpr const char* names[] = {"begin",        "syncBlock",      "syncThreads",
+                                          "syncOr",       "syncWarp",       "any",
+                                          "all",          "shuffle",        "nanos",
+                                          "pause",        "loadRelaxed",    "loadAcquire",
+                                          "storeRelaxed", "storeRelease",   "addOrdered",
+                                          "fence",        "loadCells",      "storeCells",
+                                          "loadLine",     "storeLine",      "loadPeer",
+                                          "storePeer",    "loadUser",       "storeUser",
+                                          "loadReduced",  "storeMulticast", "releaseMulticast",
+                                          "fenceAliases"};
   static_assert(std::size(names) == static_cast<size_t>(Operation::FenceAliases) + 1);
   return names[static_cast<size_t>(operation)];
 }

@@ -33,6 +33,7 @@ enum class Operation : uint8_t {
   LoadAcquire,
   StoreRelaxed,
   StoreRelease,
+  AddOrdered,
   Fence,
   LoadCells,
   StoreCells,
@@ -175,6 +176,7 @@ void meetAtLine(void* address, uint64_t* value, unsigned mask);
 void weakLoad(const void* address, void* value, size_t bytes);
 void weakStore(void* address, const void* value, size_t bytes);
 void weakStoreFirst(uint32_t* address, uint32_t value);
+uint32_t weakAdd(uint32_t* address, uint32_t value);
 void weakFence();
 // Called only if transactions are counted: when a call of simt.h or memory.h begins, for each access, and when a thread
 // ends.

@@ -16,7 +16,8 @@ bool isLoad(Operation operation) {
 
 bool isWord(Operation operation) {
   return operation == Operation::LoadRelaxed || operation == Operation::LoadAcquire ||
-         operation == Operation::StoreRelaxed || operation == Operation::StoreRelease;
+         operation == Operation::StoreRelaxed || operation == Operation::StoreRelease ||
+         operation == Operation::AddOrdered;
 }
 
 // Returns true for the kinds of loads with which loops poll.

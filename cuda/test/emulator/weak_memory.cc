@@ -330,6 +330,18 @@ void WeakMemory::storeFirst(Thread& thread, uint32_t* address, uint32_t value) {
   makeKnownVisible(thread);
 }
 
+uint32_t WeakMemory::add(Thread& thread, uint32_t* address, uint32_t value) {
+  makeKnownVisible(thread);
+  if (const Cell* cell = find(partOf(address, sizeof value).granule)) {
+    notice(*thread.weak, *cell, cell->versions[cell->count - 1], true);
+  }
+  const uint32_t before = *address;  // memory holds the newest visible value
+  const uint32_t sum = before + value;
+  store(thread, address, &sum, sizeof sum, true);
+  makeKnownVisible(thread);
+  return before;
+}
+
 void WeakMemory::fence(Thread& thread) {
   makeKnownVisible(thread);
   thread.weak->fence = now_;
@@ -452,6 +464,9 @@ void weakStore(void* address, const void* value, size_t bytes) {
 
 void weakStoreFirst(uint32_t* address, uint32_t value) {
   context.machine->weak()->storeFirst(*context.thread, address, value);
+}
+uint32_t weakAdd(uint32_t* address, uint32_t value) {
+  return context.machine->weak()->add(*context.thread, address, value);
 }
 void weakFence() { context.machine->weak()->fence(*context.thread); }
 

@@ -16,6 +16,7 @@
 //   loadAcquire           moves the view to the time that the loaded value carries. A fence does so for all values that
 //                         the thread loaded before it by relaxed loads.
 //   storeFirst            reads the newest value; its store is a release that is visible at once.
+//   addOrdered            the same, and reads as an acquire.
 //   barriers, syncWarp    move the views of all participants to the latest of them.
 //
 // An access of 16 bytes covers two granules. Each line of a converged storeLine becomes visible at one moment, and a
@@ -105,6 +106,8 @@ class WeakMemory {
   void store(Thread& thread, void* address, const void* value, size_t bytes, bool release);
   // If the newest value is 0, stores `value`, visible at once.
   void storeFirst(Thread& thread, uint32_t* address, uint32_t value);
+  // Adds to the newest value, which it returns; the sum is visible at once.
+  uint32_t add(Thread& thread, uint32_t* address, uint32_t value);
   void fence(Thread& thread);
   void loadLines(const Warp& warp, const LineMeeting& meeting);
   void storeLines(const Warp& warp, const LineMeeting& meeting);

@@ -93,6 +93,15 @@ inline void storeFirst(uint32_t* p, uint32_t value, const emulated::Place& place
   }
 }
 
+inline uint32_t addOrdered(uint32_t* p, uint32_t value, const emulated::Place& place = emulated::Place::current()) {
+  emulator::enter(emulator::Operation::AddOrdered, place);
+  if (reinterpret_cast<uintptr_t>(p) % sizeof(uint32_t) != 0) emulator::failMisaligned(p, sizeof(uint32_t));
+  emulator::checkAccess(p, sizeof(uint32_t));
+  if (emulator::context.weak) return emulator::weakAdd(p, value);
+  emulator::context.changed = true;
+  return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
+}
+
 inline void fence(const emulated::Place& place = emulated::Place::current()) {
   emulator::enter(emulator::Operation::Fence, place);
   if (emulator::context.weak) emulator::weakFence();

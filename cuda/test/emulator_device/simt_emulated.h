@@ -36,6 +36,7 @@ inline constexpr unsigned kFullMask = ~0u;
 inline unsigned threadIndex() { return emulator::context.thread->index; }
 inline unsigned blockThreads() { return emulator::context.thread->blockThreads; }
 inline unsigned blockIndex() { return emulator::context.thread->blockIndex; }
+inline unsigned blockCount() { return emulator::context.thread->block->launch->blockCount; }
 inline unsigned laneIndex() { return emulator::context.thread->lane; }
 
 inline void syncBlock(const Place& place = Place::current()) {
