@@ -22,7 +22,11 @@ using device::Issued;
 // keep it.
 thread_local LastFailure createError;
 
-static_assert(isLayout({JCCL_ROW(ISSUED_CHOICE), JCCL_ROW(ISSUED_SEQUENCE)}, JCCL_ROW(ISSUED_LENGTH)));
+static_assert(isLayout({JCCL_ROW(ISSUED_CHOICE), JCCL_ROW(ISSUED_SEQUENCE), JCCL_ROW(ISSUED_CAPTURED)},
+                       JCCL_ROW(ISSUED_LENGTH)));
+static_assert(offsetof(device::LaunchReport, ended) == JAVA(REPORT_ENDED) &&
+              offsetof(device::LaunchReport, failed) == JAVA(REPORT_FAILED) &&
+              sizeof(device::LaunchReport) == JAVA(REPORT_BYTES));
 
 // Issues an operation by `body`. Returns the operation's number, with the bit NOTICE if there is a notice, or the code
 // of the failure. Writes further facts about the operation into `row`, so that an operation needs only one call.
@@ -38,6 +42,7 @@ jlong issue(JNIEnv* env, jlong handle, jlongArray row, Body&& body) {
     jlong values[JCCL_ROW(ISSUED_LENGTH)];
     values[JCCL_ROW(ISSUED_CHOICE)] = issued.choice.encode();
     values[JCCL_ROW(ISSUED_SEQUENCE)] = static_cast<jlong>(issued.sequence);
+    values[JCCL_ROW(ISSUED_CAPTURED)] = issued.captured ? 1 : 0;
     env->SetLongArrayRegion(row, 0, JCCL_ROW(ISSUED_LENGTH), values);
   }
   return static_cast<jlong>(issued.number) | (communicatorOf(handle).hasNotice() ? JAVA(NOTICE) : 0);
@@ -391,6 +396,10 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_query(JNIEnv*, jclass
   });
 }
 
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_report(JNIEnv*, jclass, jlong handle) {
+  return reinterpret_cast<jlong>(communicatorOf(handle).report());
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_adjustChoice(JNIEnv*, jclass, jlong handle, jint operation,
                                                                          jlong choice) {
   return communicatorOf(handle).adjustChoice(Choice::decode(choice), OperationCode::decode(operation)).encode();
@@ -434,14 +443,18 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_DeviceEngine_waiting(JNIEnv*
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_DeviceEngine_history(JNIEnv* env, jclass, jlong handle,
                                                                          jlong sequence) {
-  return guarded<jlongArray>(nullptr,
-                             [&] { return newLongs(env, historyRow(communicatorOf(handle).history(), sequence)); });
+  return guarded<jlongArray>(nullptr, [&] {
+    communicatorOf(handle).refresh();
+    return newLongs(env, historyRow(communicatorOf(handle).history(), sequence));
+  });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_DeviceEngine_transfers(JNIEnv* env, jclass, jlong handle,
                                                                            jlong number) {
-  return guarded<jlongArray>(nullptr,
-                             [&] { return newLongs(env, transferRow(communicatorOf(handle).transfers(), number)); });
+  return guarded<jlongArray>(nullptr, [&] {
+    communicatorOf(handle).refresh();
+    return newLongs(env, transferRow(communicatorOf(handle).transfers(), number));
+  });
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_lastTransfers(JNIEnv*, jclass, jlong handle) {

@@ -4,6 +4,10 @@ import io.jccl.DeviceException;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import java.lang.annotation.Native;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Optional;
@@ -53,6 +57,28 @@ public final class DeviceEngine extends Engine {
     /** Bit of an operation's number that is set if {@link #takeNotice} has a text. */
     @Native
     private static final long NOTICE = 1L << 62;
+
+    // Offsets in the report of the kernels, and its size in bytes.
+
+    /** Number of the last operation that has ended. */
+    @Native
+    private static final int REPORT_ENDED = 0;
+    /** Number of the first operation that failed; 0 if none has. */
+    @Native
+    private static final int REPORT_FAILED = 8;
+
+    @Native
+    private static final int REPORT_BYTES = 128;
+
+    private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
+
+    /** Interval in which {@link #query} asks the native engine, which finds failures of the device. */
+    private static final long ASK_NANOS = 5_000_000;
+
+    /** Report of the kernels, in memory of the engine; null if each query has to ask the native engine. */
+    private @Nullable ByteBuffer report;
+
+    private volatile long asked; // time at which a query last asked the native engine
 
     /** Streams that operations were issued on; 0 is the default stream of the device. */
     private final Set<Long> streams = new HashSet<>();
@@ -289,6 +315,8 @@ public final class DeviceEngine extends Engine {
         long controls = controls(handle);
         long activity = staging.map(it -> it.startStaging(controls)).orElse(0L);
         require("prepare", prepare(handle, inPlace, activity));
+        long address = report(handle);
+        report = address == 0 ? null : NativeMemory.view(address, REPORT_BYTES);
     }
 
     /**
@@ -428,8 +456,17 @@ public final class DeviceEngine extends Engine {
      */
     public long run(
             int operation, long choice, long send, long recv, long count, int root, long timeoutNanos, long stream) {
-        return issueOn(
-                stream, () -> run(handle, operation, choice, send, recv, count, root, timeoutNanos, stream, issued));
+        // Not by a LongSupplier, which would be garbage of every operation.
+        if (!enter()) {
+            return Code.ABORTED;
+        }
+        long outcome;
+        try {
+            outcome = run(handle, operation, choice, send, recv, count, root, timeoutNanos, stream, issued);
+        } finally {
+            leave();
+        }
+        return issuedOn(stream, outcome);
     }
 
     /** Puts one collective with a count for each rank on a stream; see {@link #run} and {@link NativeEngine#runV}. */
@@ -486,13 +523,56 @@ public final class DeviceEngine extends Engine {
         return issued[Rows.ISSUED_SEQUENCE];
     }
 
-    /** Returns {@link #PENDING}, {@link #DONE}, or the code that an operation ended with. */
+    /** Returns true if the operation issued last was recorded for a graph. It counts as ended, so do not query it. */
+    public boolean isCaptured() {
+        return issued[Rows.ISSUED_CAPTURED] != 0;
+    }
+
+    /**
+     * Returns {@link #PENDING}, {@link #DONE}, or the code that an operation ended with. Allocates nothing, and mostly
+     * only reads what the kernels report.
+     */
     public int query(long number) {
-        return (int) issue(() -> query(handle, number));
+        if (!enter()) {
+            return Code.ABORTED;
+        }
+        try {
+            ByteBuffer words = report;
+            if (words != null) {
+                boolean ended = (long) WORDS.getAcquire(words, REPORT_ENDED) >= number;
+                if (ended && (long) WORDS.getOpaque(words, REPORT_FAILED) == 0) {
+                    return DONE;
+                }
+                long now = System.nanoTime();
+                if (!ended && now - asked < ASK_NANOS) {
+                    return PENDING;
+                }
+                asked = now;
+            }
+            return query(handle, number);
+        } finally {
+            leave();
+        }
+    }
+
+    /** Lets the native engine note in the history, with the time, that an operation has ended. */
+    public void noteEnd(long number) {
+        if (enter()) {
+            try {
+                query(handle, number);
+            } finally {
+                leave();
+            }
+        }
     }
 
     private long issueOn(long stream, LongSupplier call) {
-        long outcome = issue(call);
+        return issuedOn(stream, issue(call));
+    }
+
+    /** Warns of what an operation on a stream has brought to light; returns its number or code. */
+    private long issuedOn(long stream, long issuedNumber) {
+        long outcome = issuedNumber;
         if (outcome > 0 && (outcome & NOTICE) != 0) {
             outcome &= ~NOTICE;
             ask(0, this::warnOfNotice);
@@ -693,6 +773,8 @@ public final class DeviceEngine extends Engine {
     private static native void dropGroup(long handle);
 
     private static native int query(long handle, long number);
+
+    private static native long report(long handle);
 
     private static native long adjustChoice(long handle, int operation, long choice);
 

@@ -44,7 +44,7 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
     public abstract void setTree(int channel, int up, int[] down);
 
     /** Returns false once the engine is destroyed; otherwise the caller calls {@link #leave}. */
-    private boolean enter() {
+    final boolean enter() {
         for (int threads = inside.get(); threads >= 0; threads = inside.get()) {
             if (inside.compareAndSet(threads, threads + 1)) {
                 return true;
@@ -53,7 +53,7 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         return false;
     }
 
-    private void leave() {
+    final void leave() {
         inside.getAndDecrement();
     }
 

@@ -285,9 +285,12 @@ public final class Rows {
     /** Sequence number of the collective that was entered last. */
     @Native
     public static final int ISSUED_SEQUENCE = 1;
+    /** 1 if the operation was recorded for a graph, else 0. */
+    @Native
+    public static final int ISSUED_CAPTURED = 2;
     /** Length of the row. */
     @Native
-    public static final int ISSUED_LENGTH = 2;
+    public static final int ISSUED_LENGTH = 3;
 
     private Rows() {}
 

@@ -96,6 +96,9 @@ final class KernelBackend implements Backend, CallHandler {
             work.executed = engine.issuedChoice();
             work.number = outcome;
             last = work;
+            if (engine.isCaptured() && work.ending.compareAndSet(false, true)) {
+                end(work);
+            }
         }
         return work;
     }
@@ -235,6 +238,7 @@ final class KernelBackend implements Backend, CallHandler {
 
     private void report(KernelWork work, boolean succeeded) {
         if (work.events != null) {
+            engine.noteEnd(work.number);
             queue.events().ended(work.events, work.sequence, succeeded, work);
         }
     }

@@ -3,6 +3,7 @@ package io.jccl.integration;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.ThreadMXBean;
 import io.jccl.AbortedException;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
@@ -11,6 +12,7 @@ import io.jccl.DataType;
 import io.jccl.Protocol;
 import io.jccl.ReduceOp;
 import io.jccl.Work;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,6 +29,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests of ranks that are threads and share one GPU. Subclasses run them on emulated GPUs and on GPUs of this host. */
 abstract class DeviceScenarios {
+
+    private static final long MOST_BYTES = 256; // of the call and its Work; measured: 232
 
     /** Returns the configuration of each rank, with device 0. */
     abstract CommunicatorConfig.Builder config();
@@ -104,6 +108,30 @@ abstract class DeviceScenarios {
      * Counters advance on the device. A graph can therefore be replayed between other operations, if every rank replays
      * it the same number of times.
      */
+    /** Polls make no garbage: a thread that waits polls thousands of times. */
+    @Test
+    void operationsMakeNoGarbageButTheirWork() {
+        try (LocalRanks ranks = LocalRanks.start(2, config().build())) {
+            ranks.run(comm -> {
+                ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+                try (DeviceMemory memory = new DeviceMemory(0, 4096)) {
+                    DataBuffer buffer = memory.elements(64, DataType.FLOAT32);
+                    long fewest = Long.MAX_VALUE;
+                    for (int round = 0; round < 300; round++) {
+                        long before = threads.getCurrentThreadAllocatedBytes();
+                        Work work = comm.allReduce(buffer, ReduceOp.SUM);
+                        for (int poll = 0; poll < 20; poll++) {
+                            work.isDone();
+                        }
+                        work.await();
+                        fewest = Math.min(fewest, threads.getCurrentThreadAllocatedBytes() - before);
+                    }
+                    assertThat(fewest).as("bytes of one operation").isLessThanOrEqualTo(MOST_BYTES);
+                }
+            });
+        }
+    }
+
     @Test
     void capturedOperationsAreReplayed() {
         try (LocalRanks ranks = LocalRanks.start(2, config().build())) {
