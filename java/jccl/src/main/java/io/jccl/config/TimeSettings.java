@@ -19,7 +19,8 @@ public final class TimeSettings {
             "",
             duration(MILLISECOND, YEAR),
             Duration.ofMinutes(5),
-            "How long one operation may take before it fails on every rank and names the ranks that never entered it.");
+            "How long one operation may take before it fails on every rank and names the ranks that never entered it. "
+                    + "On GPUs the time of a collective counts from when the last rank has entered it.");
 
     public static final Setting<Duration> INIT_TIMEOUT = GROUP.add(
             "JCCL_INIT_TIMEOUT",

@@ -29,6 +29,9 @@ final class CompleteGroup implements Coordinator.Output {
 
     private static final Logger LOG = LoggerFactory.getLogger(CompleteGroup.class);
 
+    /** A heartbeat's content: the last gather whose table relays pass on, and the last collective on a device. */
+    private static final int HEARTBEAT_BYTES = 2 * Long.BYTES;
+
     private final int size;
     private final LongSupplier clock;
     private final long heartbeatIntervalNanos;
@@ -39,8 +42,8 @@ final class CompleteGroup implements Coordinator.Output {
     private final GatherAnswers answers;
     private final Coordinator coordinator;
     private final ByteBuffer ask = FrameLink.encode(FrameType.ASK, new byte[0]);
-    private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + Long.BYTES)
-            .putInt(Long.BYTES)
+    private final ByteBuffer heartbeat = ByteBuffer.allocateDirect(FrameType.HEADER_BYTES + HEARTBEAT_BYTES)
+            .putInt(HEARTBEAT_BYTES)
             .put((byte) FrameType.HEARTBEAT.ordinal());
     private final ErrorFrame breakDownFailure = new ErrorFrame(
             FrameType.FAILURE, Codecs.abortedBeforeText(), CoordinatorServer.BREAK_DOWN, Codecs.noRows());
@@ -102,7 +105,10 @@ final class CompleteGroup implements Coordinator.Output {
     long tick(long now) {
         if (now - lastHeartbeat >= heartbeatIntervalNanos) {
             lastHeartbeat = now;
-            links.broadcastShort(heartbeat.clear().putLong(FrameType.HEADER_BYTES, answers.relayedNumber()));
+            links.broadcastShort(heartbeat
+                    .clear()
+                    .putLong(FrameType.HEADER_BYTES, answers.relayedNumber())
+                    .putLong(FrameType.HEADER_BYTES + Long.BYTES, coordinator.enteredByAllOnDevice()));
         }
         return brokenDown ? heartbeatIntervalNanos : Math.min(coordinator.tick(now), heartbeatIntervalNanos);
     }

@@ -41,6 +41,7 @@ public final class Control implements ControlNetwork {
     private FailureReport agreed;
     // true if an error of the JVM prevented the output or the listener from learning the agreed failure
     private boolean untold;
+    private volatile long enteredByAllOnDevice;
     private boolean coordinatorLeft;
     private LastEntered coordinatorLastEntered = LastEntered.NOTHING;
 
@@ -213,6 +214,16 @@ public final class Control implements ControlNetwork {
             LOG.warn("rank={}: the status source failed", rank, e);
             return Position.START;
         }
+    }
+
+    @Override
+    public long enteredByAllOnDevice() {
+        return enteredByAllOnDevice;
+    }
+
+    /** Notes what the coordinator's heartbeat says about {@link #enteredByAllOnDevice}. */
+    void noteEnteredByAllOnDevice(long sequence) {
+        enteredByAllOnDevice = sequence;
     }
 
     /** Notes that rank 0, which coordinates, has left in good order after these operations. */

@@ -53,6 +53,12 @@ public interface ControlNetwork {
      */
     void breakDown(Throwable error);
 
+    /**
+     * Returns the sequence number of the last collective on a device that all ranks have entered, as the coordinator's
+     * last heartbeat says; 0 before the first.
+     */
+    long enteredByAllOnDevice();
+
     /** Returns true if the coordinator has sent nothing for half the heartbeat time-out. */
     boolean coordinatorIsSilent();
 

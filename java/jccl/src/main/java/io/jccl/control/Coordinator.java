@@ -63,6 +63,11 @@ final class Coordinator {
         return positions.of(rank);
     }
 
+    /** Returns the number of the last collective on a device that all ranks that are here have entered. */
+    long enteredByAllOnDevice() {
+        return positions.enteredByAllOnDevice();
+    }
+
     /** Notes that a frame of a rank has arrived. */
     void heard(int rank, long now) {
         ranks.heard(rank, now);

@@ -256,6 +256,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
             case ASK -> sendShort(heartbeat.next());
             case HEARTBEAT -> {
                 outOfBand.onHeartbeat(body.i64(), heardAt);
+                control.noteEnteredByAllOnDevice(body.i64());
                 body.end();
             }
             case GATHERED -> gathered(body);

@@ -28,6 +28,7 @@ final class Positions {
     private final List<Integer> unchecked = new ArrayList<>(); // ranks that have asked to leave since the last check
     private LastEntered checked = LastEntered.NOTHING; // the operations that all ranks had entered at that check
     private Position asked = Position.START;
+    private long enteredByAllOnDevice;
 
     /**
      * Creates the positions of ranks that have entered nothing.
@@ -62,6 +63,7 @@ final class Positions {
             move(hereAt, known[rank], position);
         }
         known[rank] = position;
+        countEntered();
         for (Position other : ranksAt.keySet()) {
             long difference = position.differenceFrom(other);
             if (difference != 0) {
@@ -85,6 +87,7 @@ final class Positions {
         if (!gone[rank]) {
             gone[rank] = true;
             remove(hereAt, known[rank]);
+            countEntered();
         }
     }
 
@@ -107,6 +110,22 @@ final class Positions {
                 .filter(other -> !leavingSince.containsKey(other) && !known[other].hasReached(position))
                 .boxed()
                 .toList();
+    }
+
+    /**
+     * Returns the number of the last collective on a device that all ranks that are here have entered. Allocates
+     * nothing, because each heartbeat of the coordinator contains the number.
+     */
+    long enteredByAllOnDevice() {
+        return enteredByAllOnDevice;
+    }
+
+    private void countEntered() {
+        long least = Long.MAX_VALUE;
+        for (Position position : hereAt.keySet()) {
+            least = Math.min(least, position.lastEntered().device());
+        }
+        enteredByAllOnDevice = least == Long.MAX_VALUE ? 0 : least;
     }
 
     boolean isAnyLeaving() {

@@ -450,6 +450,8 @@ public final class DeviceEngine extends Engine {
      * Puts one collective on a stream; the arguments are those of {@link NativeEngine#run} with addresses of the
      * device.
      *
+     * @param timeoutNanos limit of the kernel's time. A negative limit stands for the time-out of the communicator: for
+     *     collectives the caller keeps it, and aborts; kernels keep it for everything else
      * @param stream a {@code cudaStream_t}
      * @return number of the operation for {@link #query}, or a code below {@link Code#OK}. {@link #issuedChoice} and
      *     {@link #issuedSequence} return more facts about the operation
@@ -553,6 +555,11 @@ public final class DeviceEngine extends Engine {
         } finally {
             leave();
         }
+    }
+
+    /** Returns true if a kernel has waited for another rank for some time. */
+    public boolean isWaiting() {
+        return waiting().length != 0;
     }
 
     /** Lets the native engine note in the history, with the time, that an operation has ended. */

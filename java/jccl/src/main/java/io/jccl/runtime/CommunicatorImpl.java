@@ -52,6 +52,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
     private final Issuer issuer;
     private final EngineStatus status;
     private final List<StallDetector<?>> stalls;
+    private final Optional<DeviceDeadline> deviceDeadline;
     private final Watchdog.Watched queueCheck;
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
@@ -82,6 +83,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         this.queueCheck = now -> queue.check();
         ControlNetwork control = initialized.membership().control();
         StallDetector<?> ofQueue = StallDetector.ofQueue(queue, control);
+        this.deviceDeadline = deviceEngine.map(engine -> new DeviceDeadline(engine, control, timeoutNanos));
         this.stalls = deviceEngine.isPresent()
                 ? List.of(ofQueue, StallDetector.ofDevice(deviceEngine.get(), status, control))
                 : List.of(ofQueue);
@@ -133,6 +135,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
                         this::metrics,
                         initialized.host().transports()));
         Watchdog.SHARED.add(queueCheck);
+        deviceDeadline.ifPresent(Watchdog.SHARED::add);
         for (StallDetector<?> stall : stalls) {
             Watchdog.SHARED.add(stall);
         }
@@ -142,6 +145,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         failures.check();
         counted = initialized.host().engine().counters();
         Watchdog.SHARED.remove(queueCheck);
+        deviceDeadline.ifPresent(Watchdog.SHARED::remove);
         for (StallDetector<?> stall : stalls) {
             Watchdog.SHARED.remove(stall);
         }

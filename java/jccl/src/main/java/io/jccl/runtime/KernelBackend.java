@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Executes operations on device memory by kernels. Operations do not wait in the queue: they are put on a stream when
- * they are issued, and are over when the device reports it. The device checks an operation's time-out, which counts
- * from the start of the operation there.
+ * they are issued, and are over when the device reports it. {@link DeviceDeadline} keeps the communicator's time-out;
+ * kernels keep the deadline of a single operation, which counts from the start of the operation there.
  */
 final class KernelBackend implements Backend, CallHandler {
 
@@ -82,7 +82,7 @@ final class KernelBackend implements Backend, CallHandler {
         if (queue.events().areMade()) {
             work.events = queue.events().begin(call, engine.lastEntered(), this);
         }
-        long outcome = execute(work, work.mayTake);
+        long outcome = execute(work, deadline == Deadlines.NONE ? -work.mayTake : work.mayTake);
         if (outcome < Code.OK) {
             queue.events().endProfiled(work.events);
         }

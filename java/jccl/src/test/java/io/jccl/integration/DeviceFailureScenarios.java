@@ -50,6 +50,10 @@ abstract class DeviceFailureScenarios {
      * null for rank 1 if {@code third} returns null.
      */
     private static List<JcclException> failures(LocalRanks ranks, LocalRanks.RankTask<Work> third) {
+        return failures(ranks, LocalRanks.TIMEOUT, third);
+    }
+
+    private static List<JcclException> failures(LocalRanks ranks, Duration limit, LocalRanks.RankTask<Work> third) {
         ranks.run(comm -> {
             try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
                 allReduce(comm, memory, COUNT);
@@ -65,7 +69,7 @@ abstract class DeviceFailureScenarios {
                 }
                 // A call of a late rank may throw before there is anything to await.
                 return catchThrowableOfType(JcclException.class, () -> {
-                    Work work = allReduce(comm, memory, COUNT);
+                    Work work = comm.within(limit).allReduce(memory.elements(COUNT, DataType.FLOAT32), ReduceOp.SUM);
                     allReduce(comm, memory, COUNT / 2);
                     work.await();
                 });
@@ -100,9 +104,9 @@ abstract class DeviceFailureScenarios {
     }
 
     @Test
-    void aRankThatNeverCallsIsNamedAfterTheTimeout() {
-        try (LocalRanks ranks = start(Duration.ofSeconds(2))) {
-            List<JcclException> failures = failures(ranks, comm -> null);
+    void aRankThatNeverCallsIsNamedAfterTheDeadlineOfTheCall() {
+        try (LocalRanks ranks = start(LocalRanks.TIMEOUT)) {
+            List<JcclException> failures = failures(ranks, Duration.ofSeconds(2), comm -> null);
             for (int rank : new int[] {0, 2}) {
                 assertThat(failures.get(rank))
                         .isInstanceOfSatisfying(
@@ -111,6 +115,44 @@ abstract class DeviceFailureScenarios {
                         .hasMessageContaining("rank=1 never entered sequence=3 (device), its last is 2")
                         .hasMessageContaining("sequence=3 all_reduce(type=float32 op=sum count=" + COUNT + ")");
             }
+        }
+    }
+
+    /** A rank that writes a checkpoint may enter much later than the time-out. */
+    @Test
+    void aRankThatComesLaterThanTheTimeoutIsWaitedFor() {
+        try (LocalRanks ranks = start(Duration.ofSeconds(1))) {
+            ranks.run(comm -> {
+                try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
+                    if (comm.rank() == 1) {
+                        TimeUnit.SECONDS.sleep(3);
+                    }
+                    allReduce(comm, memory, COUNT).await();
+                }
+            });
+        }
+    }
+
+    /** Rank 1 enters, but its kernel never begins, because the one before it on the stream waits for a message. */
+    @Test
+    void aRankThatEnteredAndStallsEndsAtTheTimeout() {
+        try (LocalRanks ranks = start(Duration.ofSeconds(1))) {
+            long begin = System.nanoTime();
+            List<JcclException> failures = ranks.call(comm -> {
+                try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
+                    if (comm.rank() == 1) {
+                        comm.within(Duration.ofMinutes(2)).recv(0, memory.elements(1, DataType.FLOAT32));
+                    }
+                    Work work = allReduce(comm, memory, COUNT);
+                    return catchThrowableOfType(JcclException.class, work::await);
+                }
+            });
+            assertThat(failures).allSatisfy(failure -> assertThat(failure)
+                    .isInstanceOf(CommunicationTimeoutException.class)
+                    .hasMessageContaining("sequence=1 all_reduce(type=float32 op=sum count=" + COUNT + ")"));
+            assertThat(System.nanoTime() - begin)
+                    .as("from the entry of the last rank")
+                    .isBetween(TimeUnit.SECONDS.toNanos(1), TimeUnit.SECONDS.toNanos(60));
         }
     }
 

@@ -184,15 +184,15 @@ class EmulatedStagingTest {
 
     @Test
     void aLateRankOnAnotherHostIsNamed() {
-        try (LocalRanks ranks = LocalRanks.start(3, rank -> onHost(rank, 1, EmulatedGpus.config())
-                .timeout(Duration.ofSeconds(2))
-                .build())) {
+        try (LocalRanks ranks = LocalRanks.start(
+                3, rank -> onHost(rank, 1, EmulatedGpus.config()).build())) {
             ranks.run(comm -> {
                 if (comm.rank() == 2) {
                     return;
                 }
                 try (DeviceMemory memory = new DeviceMemory(0, 4096)) {
-                    Work work = comm.allReduce(memory.elements(1024, DataType.FLOAT32), ReduceOp.SUM);
+                    Work work = comm.within(Duration.ofSeconds(2))
+                            .allReduce(memory.elements(1024, DataType.FLOAT32), ReduceOp.SUM);
                     CommunicationTimeoutException late =
                             catchThrowableOfType(CommunicationTimeoutException.class, work::await);
                     assertThat(late.missingRanks()).containsExactly(2);
