@@ -198,7 +198,10 @@ public final class CommunicatorConfig {
             return this;
         }
 
-        /** Sets the time after which an operation fails; at least a millisecond. */
+        /**
+         * Sets the time after which an operation fails; at least a millisecond. On a device, the time of a collective
+         * counts from when the last rank has entered it.
+         */
         public Builder timeout(Duration timeout) {
             this.timeout = Arguments.required("timeout", timeout, TIME);
             return this;
