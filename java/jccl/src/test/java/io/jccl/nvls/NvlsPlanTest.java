@@ -26,6 +26,7 @@ import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.TuningOverrides;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -116,9 +117,29 @@ class NvlsPlanTest {
     }
 
     private static CommunicatorPlan planOfGpus(PlanningOptions options) {
+        return planOfGpus(described("gpu4-nvswitch"), options);
+    }
+
+    private static CommunicatorPlan planOfGpus(XmlElement description, PlanningOptions options) {
         List<MachineSurvey> ranks = MachineSurvey.together(
-                List.of(DescribedPlans.survey(described("gpu4-nvswitch"), false).survey()));
+                List.of(DescribedPlans.survey(description, false).survey()));
         return Planner.plan(ranks, ranks, TransportKind.SHM, options);
+    }
+
+    /** The switch reduces what threads would otherwise read, write and reduce: (1 + 1/n) S instead of 2 (n - 1)/n S. */
+    @Test
+    void theSwitchReducesLargeDataOfThreadsAlso() throws Exception {
+        List<XmlElement> hosts = new ArrayList<>(List.of(described("gpu4-nvswitch")));
+        Path dgx = SharedMaterial.find("topologies/dgx_h100.xml").orElse(null);
+        if (dgx != null) {
+            hosts.add(TopologyXmlReader.read(Files.readString(dgx)));
+        }
+        PlanningOptions options = DescribedPlans.options(expected());
+        for (XmlElement host : hosts) {
+            CommunicatorPlan plan = planOfGpus(host, options);
+            ChoiceTable choices = Planner.deviceChoices(plan, connected(plan).withInPlace(true), options);
+            assertThat(choices.choice(Collective.ALL_REDUCE, LARGE).algorithm()).isEqualTo(Algorithm.NVLS);
+        }
     }
 
     @Test
