@@ -18,12 +18,6 @@ constexpr size_t kReducedElements = 1024;  // of each tested reduction
 constexpr std::chrono::milliseconds kGrace{2000};
 constexpr OperationCode kSum{Collective::AllReduce, DataType::Uint32, ReduceOp::Sum};
 
-uint32_t valueOf(int rank, size_t index) {
-  uint64_t x = (static_cast<uint64_t>(rank) + 1) * 0x9e3779b97f4a7c15u ^ (index + 1) * 0xd6e8feb86659fd93u;
-  x ^= x >> 32;
-  return static_cast<uint32_t>(x * 0xd6e8feb86659fd93u >> 32);
-}
-
 }  // namespace
 
 Status DeviceCommunicator::allocateForTests() {
@@ -54,8 +48,9 @@ Status DeviceCommunicator::awaitStream(int64_t timeoutNanos) {
 Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos) {
   const bool exchange = code.collective == Collective::AllToAll, gathers = code.collective == Collective::AllGather;
   const size_t n = static_cast<size_t>(config_.size), bytes = count * sizeof(uint32_t);
+  const TestValues test(kSum);
   auto* values = testHost_.as<uint32_t>();
-  for (size_t i = 0; i < count; ++i) values[i] = valueOf(config_.rank, i);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<uint32_t>(test.input(config_.rank, i));
   uint8_t* output = testDevice_.base() + bytes;
   Status status = copyAsync(testDevice_.base(), values, bytes, stream_);
   // Clear the output: the results of an earlier test would hide missing writes.
@@ -70,14 +65,9 @@ Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t co
   if (status && failure() != Code::Ok) return {failure(), lastError()};
   const size_t part = count / n;
   for (size_t i = 0; status && i < count; ++i) {
-    uint32_t expected = 0;
-    if (gathers) {
-      expected = valueOf(static_cast<int>(i / part), i % part);
-    } else if (exchange) {
-      expected = valueOf(static_cast<int>(i / part), config_.rank * part + i % part);
-    } else {
-      for (int rank = 0; rank < config_.size; ++rank) expected += valueOf(rank, i);
-    }
+    const uint64_t expected = gathers    ? test.input(static_cast<int>(i / part), i % part)
+                              : exchange ? test.input(static_cast<int>(i / part), config_.rank * part + i % part)
+                                         : test.result(config_.size, i);
     if (values[i] != expected) {
       return Status::transport("element=" + std::to_string(i) + " value=" + std::to_string(values[i]) + ", expected " +
                                std::to_string(expected) + ": " + nameOf(code.collective) + " by " +
