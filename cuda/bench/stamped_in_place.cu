@@ -1,4 +1,5 @@
 // The kernel of in_place.cu for float32, with stamps. The other kernels of that file exist so that they can be loaded.
+#include "cuda/bench/no_kernels.h"
 #include "cuda/bench/stamps.h"
 #include "cuda/kernels/element_of.h"
 #include "cuda/kernels/in_place_kernel.h"
@@ -10,16 +11,4 @@ extern "C" __global__ void __launch_bounds__(jccl::device::kMaxBlockThreads, 1)
   Kernel::run(launch, shared);
 }
 
-#define JCCL_NO_KERNEL(elementName)                                                                             \
-  extern "C" __global__ void jccl_in_place_##elementName(const __grid_constant__ jccl::device::InPlaceLaunch) { \
-    __trap();                                                                                                   \
-  }
-
-JCCL_NO_KERNEL(int8)
-JCCL_NO_KERNEL(int32)
-JCCL_NO_KERNEL(int64)
-JCCL_NO_KERNEL(float16)
-JCCL_NO_KERNEL(bfloat16)
-JCCL_NO_KERNEL(float64)
-JCCL_NO_KERNEL(float8_e4m3)
-JCCL_NO_KERNEL(float8_e5m2)
+JCCL_NO_OTHER_KERNELS(jccl_in_place, jccl::device::InPlaceLaunch)
