@@ -1,4 +1,4 @@
-// What the benchmarks of GPUs share: ranks that are threads of this process and share device 0, without Java; times; and
+// Parts of the benchmarks of GPUs: ranks that are threads of this process and share device 0, without Java; times; and
 // lines of JSON.
 #pragma once
 

@@ -32,7 +32,7 @@ struct DeviceChannel {
   uint32_t arrivals;       // in channel 0: see endBlock()
 };
 
-// What the kernels of a communicator tell the host, in memory that the host maps. One launch writes it at a time,
+// The report of a communicator's kernels to the host, in memory that the host maps. One launch writes it at a time,
 // because the launches of a communicator follow one another. Java reads it, too.
 struct alignas(128) LaunchReport {
   // Number of the last operation that has ended, well or not. Written last: whoever has read it sees everything that

@@ -1,5 +1,6 @@
-// What tests and benchmarks build into the kernels. The library's kernels use NoFaults. Tests use another type in its
-// place, and the emulator must detect the fault. A benchmark notes when a kernel passes its points (cuda/bench).
+// Faults and observations that tests and benchmarks build into the kernels. The library's kernels use NoFaults. Tests
+// use another type in its place, and the emulator must detect the fault. A benchmark notes when a kernel passes its
+// points (cuda/bench).
 #pragma once
 
 #include "cuda/device/simt.h"

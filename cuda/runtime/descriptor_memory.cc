@@ -15,7 +15,7 @@ namespace {
 using driver::driver;
 using driver::statusOf;
 
-// What a device must support.
+// An attribute that a device must have.
 struct Need {
   driver::DeviceAttribute attribute;
   const char* name;

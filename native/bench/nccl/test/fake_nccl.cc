@@ -62,7 +62,7 @@ struct Message {
 
 using Bytes = std::vector<char>;
 
-// What a rank gives to one operation.
+// The data that a rank contributes to one operation.
 struct Input {
   Bytes bytes;
   std::map<int, Bytes> messages;  // by receiver

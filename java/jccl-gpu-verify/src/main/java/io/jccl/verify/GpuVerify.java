@@ -136,7 +136,7 @@ public final class GpuVerify implements Callable<Integer> {
         if (System.getProperty(RankProcesses.NCCL_BINDING) == null && Files.exists(bundle.ncclBinding())) {
             System.setProperty(RankProcesses.NCCL_BINDING, bundle.ncclBinding().toString());
         }
-        // What comes back from a lent GPU is few files.
+        // Few files come back from a lent GPU.
         logs = part == null ? folder : Files.createTempDirectory("gpu-verify");
         steps = new Steps(logs, report.steps(), System.out, limit(), visible.visible(used), this::recordStep);
         JunitTests tests = new JunitTests(steps, bundle);

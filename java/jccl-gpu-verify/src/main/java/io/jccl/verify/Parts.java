@@ -14,7 +14,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * What to do with a GPU that is lent for minutes, in two parts. Each step has a time limit of its own, so that one that
+ * The steps to run on a GPU that is lent for minutes, in two parts. Each step has a time limit of its own, so that one that
  * hangs does not take the time of the others. The most important steps come first.
  */
 final class Parts {
