@@ -78,7 +78,7 @@ static_assert(isLayout({CONFIG(RANK), CONFIG(SIZE), CONFIG(CHANNELS), CONFIG(DEV
 
 static_assert(CONFIG(MAX_THREADS) == device::kMaxBlockThreads);
 static_assert(CONFIG(DIRECT_CHANNELS) == device::DevicePlan::kOpenChannels);
-static_assert(CONFIG(DIRECT_RANKS) == device::kMaxLinks + 1);
+static_assert(CONFIG(DIRECT_RANKS) == device::kMaxDirectRanks && CONFIG(MAX_RANKS) == device::kMaxRanks);
 
 Status readConfig(const std::vector<int64_t>& values, device::DeviceCommunicatorConfig& config) {
   if (values.size() != CONFIG(LENGTH)) {
@@ -195,6 +195,11 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_setStaged(JNIEnv*, jc
 JNIEXPORT jintArray JNICALL Java_io_jccl_nativelib_DeviceEngine_stagedChannels(JNIEnv* env, jclass, jlong handle,
                                                                                jint peer) {
   return guarded<jintArray>(nullptr, [&] { return newInts(env, communicatorOf(handle).stagedChannels(peer)); });
+}
+
+JNIEXPORT jintArray JNICALL Java_io_jccl_nativelib_DeviceEngine_exchangeOnlyChannels(JNIEnv* env, jclass, jlong handle,
+                                                                                     jint peer) {
+  return guarded<jintArray>(nullptr, [&] { return newInts(env, communicatorOf(handle).exchangeOnlyChannels(peer)); });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_DeviceEngine_makeDeviceSlots(JNIEnv* env, jclass, jlong handle,

@@ -8,6 +8,9 @@
 // If a launch both sends and receives, half of the warps send and the other half receives. The teams meet only at the
 // beginning and at the end, so that one moves data while the other polls, or waits for its fence. Neither direction can
 // hold up the other.
+//
+// A block holds kMaxQueues queues. A rank with more of them runs these in windows, one after the other; each team has its
+// own windows.
 #pragma once
 
 #include "collectives/ring.h"
@@ -20,7 +23,7 @@
 
 namespace jccl::device {
 
-constexpr int kMaxQueues = 2 * kMaxLinks;
+constexpr uint32_t kMaxQueues = 2 * kMaxLinks;  // of a window
 
 template <class Faults = NoFaults>
 class ExchangeKernel {
@@ -57,6 +60,13 @@ class ExchangeKernel {
   }
 
  private:
+  // The queues of one direction: `first` to `end` have not ended, and `count` of them are in the window.
+  struct Direction {
+    uint32_t first;
+    uint32_t count;
+    uint32_t end;
+  };
+
   static constexpr int kPolls = 32;
   static constexpr uint32_t kRoundsPerClock = 64;
   // Each team has barriers of its own, except kEnded.
@@ -71,20 +81,23 @@ class ExchangeKernel {
         queues_(resolved(launch.queues, launch.inlined)),
         thread_(simt::threadIndex()),
         threads_(simt::blockThreads()),
-        endQueue_(launch.queueCount) {}
+        sends_{0, 0, launch.sendQueueCount},
+        recvs_{launch.sendQueueCount, 0, launch.queueCount} {}
 
   // Makes this thread a member of the team that sends or of the one that receives, if there are both.
   JCCL_DEVICE void joinTeam() {
     const unsigned sending = threads_ / simt::kWarpThreads / 2 * simt::kWarpThreads;
     if (launch_.sendQueueCount == 0 || launch_.sendQueueCount == launch_.queueCount || sending == 0) return;
+    maxSlots_ = kMaxLinks;
     if (thread_ < sending) {
       threads_ = sending;
-      endQueue_ = launch_.sendQueueCount;
+      recvs_.first = recvs_.end;
     } else {
       team_ = 1;
       thread_ -= sending;
       threads_ -= sending;
-      firstQueue_ = launch_.sendQueueCount;
+      sends_.first = sends_.end;
+      firstSlot_ = kMaxLinks;
     }
   }
   JCCL_DEVICE int barrier(Barrier which) const { return which + team_ * kTeamBarriers; }
@@ -92,17 +105,46 @@ class ExchangeKernel {
   JCCL_DEVICE void execute() {
     copyOwn();
     joinTeam();
-    open();
-    const bool moved = moveAll();
+    bool moved = true;
+    while (moved && nextWindow()) {
+      open();
+      moved = moveAll();
+      if (moved) forQueues([&](Queue& queue) { queue.link.close(endsOf(queue)); });
+    }
     if (simt::syncOr(kEnded, static_cast<int>(simt::blockThreads()), !moved)) return;
-    forQueues([&](Queue& queue) { queue.link.close(endsOf(queue)); });
     if (launch_.collectives != 0 && simt::threadIndex() == 0) countOperations(channel_, launch_.collectives);
+  }
+
+  // Advances to the team's next window. Returns false if there is none. If not all remaining queues fit, a window has
+  // those of one number, of both directions: then the peers run the same window or have no earlier one to wait for.
+  // Needs no barrier: the thread that opens a queue is the one that closed the queue before it in its place.
+  JCCL_DEVICE bool nextWindow() {
+    sends_.first += sends_.count;
+    recvs_.first += recvs_.count;
+    sends_.count = sends_.end - sends_.first;
+    recvs_.count = recvs_.end - recvs_.first;
+    if (sends_.count + recvs_.count > maxSlots_) {
+      const uint32_t sending = windowOf(sends_), receiving = windowOf(recvs_);
+      const uint32_t window = sending < receiving ? sending : receiving;
+      limit(sends_, window);
+      limit(recvs_, window);
+    }
+    endSlot_ = firstSlot_ + sends_.count + recvs_.count;
+    return endSlot_ != firstSlot_;
+  }
+  JCCL_DEVICE uint32_t windowOf(const Direction& all) const {
+    return all.count == 0 ? ~uint32_t{0} : queues_[all.first].window;
+  }
+  JCCL_DEVICE void limit(Direction& all, uint32_t window) const {
+    uint32_t count = 0;
+    while (count < all.count && queues_[all.first + count].window == window) ++count;
+    all.count = count;
   }
 
   // Calls body() for the queues of this thread.
   template <class Body>
   JCCL_DEVICE void forQueues(Body&& body) {
-    for (uint32_t q = firstQueue_ + thread_; q < endQueue_; q += threads_) body(shared_.queues[q]);
+    for (uint32_t q = firstSlot_ + thread_; q < endSlot_; q += threads_) body(shared_.queues[q]);
   }
 
   JCCL_DEVICE void move(const uint8_t* const* source, uint8_t* const* destination, size_t bytes) const {
@@ -136,10 +178,12 @@ class ExchangeKernel {
   }
 
   JCCL_DEVICE void open() {
-    for (uint32_t q = firstQueue_ + thread_; q < endQueue_; q += threads_) {
+    for (uint32_t q = firstSlot_ + thread_; q < endSlot_; q += threads_) {
+      const uint32_t at = q - firstSlot_;
+      const ExchangeQueue& tasks = queues_[at < sends_.count ? sends_.first + at : recvs_.first + (at - sends_.count)];
       Queue& queue = shared_.queues[q];
-      queue.task = queues_[q].first;
-      queue.end = queue.task + queues_[q].count;
+      queue.task = tasks.first;
+      queue.end = tasks.first + tasks.count;
       const ExchangeTask& first = tasks_[queue.task];
       queue.sends = first.kind == ExchangeTask::Kind::Send;
       queue.link.open(endsOf(queue), first.peer);
@@ -171,7 +215,7 @@ class ExchangeKernel {
   JCCL_DEVICE bool moveAll() {
     const Waiter waiter(shared_.wait);
     Waiter::WaitMemory memory;
-    for (uint32_t round = 0;; ++round) {
+    for (uint32_t& round = round_;; ++round) {
       bool ready = false, failed = false, waits = false;
       for (int poll = 0; poll < kPolls && !failed; ++poll) {
         waits = false;
@@ -199,7 +243,7 @@ class ExchangeKernel {
       const bool any = simt::syncOr(barrier(kReady), static_cast<int>(threads_), ready || waits);
       if (simt::syncOr(barrier(kFailed), static_cast<int>(threads_), failed)) return false;
       if (!any) return true;
-      for (uint32_t q = firstQueue_; q < endQueue_; ++q) {
+      for (uint32_t q = firstSlot_; q < endSlot_; ++q) {
         const Queue& queue = shared_.queues[q];
         if (queue.ready && queue.chunk != 0) moveChunk(queue);
       }
@@ -283,12 +327,18 @@ class ExchangeKernel {
   Shared& shared_;
   const ExchangeTask* const tasks_;
   const ExchangeQueue* const queues_;
-  // This thread's index in its team, the team's size, and the team's queues.
+  // This thread's index in its team, and the team's size.
   unsigned thread_;
   unsigned threads_;
   int team_ = 0;
-  uint32_t firstQueue_ = 0;
-  uint32_t endQueue_;
+  uint32_t round_ = 0;
+  // The team's queues of each direction that have not ended.
+  Direction sends_;
+  Direction recvs_;
+  // The team's places in Shared::queues: a window needs at most `maxSlots_`, and the current one ends at `endSlot_`.
+  uint32_t firstSlot_ = 0;
+  uint32_t maxSlots_ = kMaxQueues;
+  uint32_t endSlot_ = 0;
 };
 
 }  // namespace jccl::device

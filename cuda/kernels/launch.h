@@ -12,6 +12,7 @@
 #include "cuda/primitives/progress_record.h"
 #include "engine/operation.h"
 #include "primitives/control_words.h"
+#include "primitives/exchange_shape.h"
 #include "primitives/layout.h"
 
 namespace jccl::device {
@@ -176,20 +177,18 @@ struct ExchangeTask {
 // `connected`.
 constexpr size_t kBytesPerChannel = 32 * 1024;
 
-// The maximum size of an exchange's chunk: four rounds of the loads that half a block has in flight, 8 of 16 bytes for
-// each thread, so that no round is partly empty. Connections that only exchanges use have SIMPLE slots of at most this
-// size, and no slots for LL and LL128.
-constexpr uint32_t kMaxChunkBytes = 4 * (kMaxBlockThreads / 2) * 8 * 16;
-static_assert(kMaxChunkBytes == 96 * 1024);
-JCCL_FN inline ConnectionShape compactShape(const ConnectionShape& shape) {
-  const uint32_t slot = shape.simpleSlotBytes() < kMaxChunkBytes ? shape.simpleSlotBytes() : kMaxChunkBytes;
-  return ConnectionShape(slot, 0, 0);
-}
+// Half a block loads such a chunk in four rounds, so that no round is partly empty: each thread has 8 loads of 16 bytes in
+// flight.
+static_assert(kMaxChunkBytes == 4 * (kMaxBlockThreads / 2) * 8 * 16);
 
 // Tasks to one peer, or from one peer, in order.
 struct ExchangeQueue {
   uint32_t first;
   uint32_t count;
+  // Queues of one window run together. A rank can have more queues than a block holds; then it runs the windows one
+  // after the other. The window of a queue follows from the distance between its ranks, so it is equal at both ends if
+  // both run windows.
+  uint32_t window;
 };
 
 struct ExchangeLaunch {

@@ -8,9 +8,13 @@
 
 namespace jccl::device {
 
-// The maximum number of connections of a block in each direction. Direct operations of kMaxLinks + 1 ranks use all of
-// them.
+// The maximum number of connections that a block holds in shared memory in each direction. Direct operations of
+// kMaxDirectRanks ranks use all of them.
 constexpr int kMaxLinks = 63;
+
+// The maximum number of ranks whose direct collectives, also in place, kernels execute: a block keeps the buffers or
+// connections of all ranks in shared memory. Communicators of more ranks use rings and trees.
+constexpr int kMaxDirectRanks = kMaxLinks + 1;
 
 // The maximum number of threads of a block, so that the registers of a multiprocessor suffice without spills. Any
 // smaller multiple of 32 works, too; from 128 on, SIMPLE has a warp that only publishes.
@@ -28,7 +32,7 @@ struct alignas(16) LinkEnd {
   uint64_t cachedHead;  // on the sender: value of the head when last read
   TransportKind transport;
   bool rotates;  // chunks alternate between the parts of a SIMPLE slot
-  bool compact;  // the block has the shape of compactShape(), for exchanges only
+  bool compact;  // the block has the shape of exchangeShape()
 };
 
 }  // namespace jccl::device

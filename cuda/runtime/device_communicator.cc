@@ -10,9 +10,9 @@
 namespace jccl::device {
 namespace {
 
-constexpr int kAreas = 32;
+constexpr size_t kAllAreasBytes = 512 * 1024;  // enough for 32 of the smallest areas
+constexpr size_t kFewestAreas = 4;
 constexpr int kReservedMultiprocessors = 2;
-constexpr int kMaxRanks = kMaxLinks + 1;
 constexpr std::chrono::seconds kEndTimeout{2};
 constexpr std::chrono::microseconds kEndSleep{200};
 
@@ -21,7 +21,8 @@ constexpr std::chrono::microseconds kEndSleep{200};
 DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
     : config_(config),
       shape_(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes),
-      plan_(config.rank, config.size, config.channels, std::min(config.channels, DevicePlan::kOpenChannels), shape_),
+      plan_(config.rank, config.size, config.channels,
+            std::min(config.channels, config.size <= kMaxDirectRanks ? DevicePlan::kOpenChannels : 1), shape_),
       peers_(config.size),
       sharedDevice_(SharedDevice::of(config.device)),
       keepAlive_(KeepAliveGroup::of(config.token)),
@@ -69,7 +70,13 @@ Status DeviceCommunicator::allocateControl() {
   report_ = control_.as<LaunchReport>();
   controls_ = {control_.as<ControlWords>(words), config_.channels};
   records_ = control_.as<ProgressRecord>(records);
-  return areas_.provide(kAreas, kAreaBytes);
+  return areas_.provide(static_cast<int>(std::max(kFewestAreas, kAllAreasBytes / areaBytes())), areaBytes());
+}
+
+size_t DeviceCommunicator::areaBytes() const {
+  const size_t tasks = 2 * static_cast<size_t>(config_.size);
+  return std::max(kMinAreaBytes,
+                  LaunchArguments::bytesFor<ExchangeTask>(tasks) + LaunchArguments::bytesFor<ExchangeQueue>(tasks));
 }
 
 // Creates streams and events in advance. If a thread copies from the device to pageable memory behind a kernel, the

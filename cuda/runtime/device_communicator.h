@@ -45,6 +45,8 @@
 
 namespace jccl::device {
 
+constexpr int kMaxRanks = 4096;  // the largest number for which the memory and the messages of a rank are tested
+
 struct DeviceCommunicatorConfig {
   int rank = 0;
   int size = 1;
@@ -110,6 +112,9 @@ class DeviceCommunicator {
   Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
                        std::shared_ptr<const void> memory);
   std::vector<int> stagedChannels(int peer) const;
+  // Returns those of stagedChannels() that only sends and receives use. Over a network, their connections have the shape
+  // of exchangeShape().
+  std::vector<int> exchangeOnlyChannels(int peer) const;
   // setForwarded sets the number of connections that this GPU forwards for ranks of its host; call it before
   // connectInfo. After connectInfo, forwardedSlots returns the slots of these connections for this rank's adapter.
   // forwardedSlotsOf returns the address at which this GPU reaches the forwarded slots of a peer, null if it does not
@@ -248,9 +253,12 @@ class DeviceCommunicator {
  private:
   friend class WorksLauncher;
 
-  static constexpr size_t kAreaBytes = 16 * 1024;  // enough for a group of some hundred operations
+  // Sizes of argument areas: for a group of some hundred operations, and for an all-to-all of all ranks.
+  static constexpr size_t kMinAreaBytes = 16 * 1024;
+  size_t areaBytes() const;
 
   struct Introduction;
+  struct PeerBlocks;
   // A kernel and its descriptor, in which `control` is set when the launch gets its numbers.
   struct KernelLaunch {
     const KernelEntry& kernel;

@@ -1,6 +1,7 @@
 // Allocates a rank's memory on a GPU, describes it to the peers, and connects to theirs.
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -36,8 +37,8 @@ Status differs(int peer, const char* name, uint64_t found, uint64_t expected) {
 
 }  // namespace
 
-// The message by which each rank describes its segment to its peers. The offsets of the connection blocks, size x
-// channels of them, follow it.
+// The message by which each rank describes its segment to its peers. A PeerBlocks for each peer that has blocks in the
+// segment follows it.
 struct DeviceCommunicator::Introduction {
   uint64_t magic;
   uint64_t base;  // address of the segment in the sender's process
@@ -54,6 +55,11 @@ struct DeviceCommunicator::Introduction {
   // Offset of the slots that the sender forwards for others. These slots extend to the end of the segment; if there are
   // none, the offset is segmentBytes.
   uint64_t forwardedOffset;
+};
+
+struct DeviceCommunicator::PeerBlocks {
+  int64_t peer;
+  uint64_t offset;  // of the first block, in the segment
 };
 
 // If the driver cannot share memory between processes, threads of this process still reach the segment.
@@ -130,19 +136,23 @@ Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
   own.handle = handle_;
   own.forwardedOffset = plan_.forwardedOffset();
   own.descriptorBytes = segment_->hasDescriptor() ? segment_->bytes() : 0;
-  const auto& offsets = plan_.blockOffsets();
-  info.resize(sizeof own + offsets.size() * sizeof offsets[0]);
+  std::vector<PeerBlocks> blocks;
+  for (int peer = 0; peer < config_.size; ++peer) {
+    if (const uint64_t offset = plan_.blocksOf(peer); offset != DevicePlan::kNone) blocks.push_back({peer, offset});
+  }
+  info.resize(sizeof own + blocks.size() * sizeof(PeerBlocks));
   std::memcpy(info.data(), &own, sizeof own);
-  std::memcpy(info.data() + sizeof own, offsets.data(), offsets.size() * sizeof offsets[0]);
+  if (!blocks.empty()) std::memcpy(info.data() + sizeof own, blocks.data(), blocks.size() * sizeof(PeerBlocks));
   return Status::ok();
 }
 
 Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info, int descriptor,
                                         DevicePlan::PeerSegment& segment) {
-  const size_t pairs = static_cast<size_t>(config_.size) * config_.channels;
   Introduction theirs{};
-  if (info.size() != sizeof theirs + pairs * sizeof(uint64_t)) {
-    return differs(peer, "infoBytes", info.size(), sizeof theirs + pairs * sizeof(uint64_t));
+  const size_t maxBytes = sizeof theirs + static_cast<size_t>(config_.size) * sizeof(PeerBlocks);
+  if (info.size() < sizeof theirs || info.size() > maxBytes ||
+      (info.size() - sizeof theirs) % sizeof(PeerBlocks) != 0) {
+    return differs(peer, "infoBytes", info.size(), maxBytes);
   }
   std::memcpy(&theirs, info.data(), sizeof theirs);
   if (theirs.magic != kMagic) return differs(peer, "magic", theirs.magic, kMagic);
@@ -156,13 +166,16 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
   if (std::memcmp(theirs.token, config_.token, sizeof theirs.token) != 0) {
     return differs(peer, "token", theirs.token[0], config_.token[0]);
   }
-  segment.blockOffsets.resize(pairs);
-  std::memcpy(segment.blockOffsets.data(), info.data() + sizeof theirs, pairs * sizeof(uint64_t));
-  for (int channel = 0; channel < config_.channels; ++channel) {
-    const uint64_t offset = segment.blockOffsets[static_cast<size_t>(config_.rank) * config_.channels + channel];
-    if (offset != DevicePlan::kNone && offset > theirs.segmentBytes - plan_.blockBytes(peer, channel)) {
-      return differs(peer, "blockOffset", offset, DevicePlan::kNone);
-    }
+  segment.blocks = DevicePlan::kNone;
+  for (size_t at = sizeof theirs; at < info.size(); at += sizeof(PeerBlocks)) {
+    PeerBlocks blocks{};
+    std::memcpy(&blocks, info.data() + at, sizeof blocks);
+    if (blocks.peer == config_.rank) segment.blocks = blocks.offset;
+  }
+  const size_t needed = plan_.bytesBelow(peer, config_.channels);
+  if (segment.blocks != DevicePlan::kNone &&
+      (needed > theirs.segmentBytes || segment.blocks > theirs.segmentBytes - needed)) {
+    return differs(peer, "blocksOffset", segment.blocks, theirs.segmentBytes - std::min(needed, theirs.segmentBytes));
   }
   if (theirs.forwardedOffset > theirs.segmentBytes) {
     return differs(peer, "forwardedOffset", theirs.forwardedOffset, theirs.segmentBytes);
@@ -230,8 +243,14 @@ Status DeviceCommunicator::setStaged(int peer) {
 std::vector<int> DeviceCommunicator::stagedChannels(int peer) const {
   std::vector<int> channels;
   for (int channel = 0; channel < config_.channels; ++channel) {
-    if (plan_.uses(peer, channel)) channels.push_back(channel);
+    if (plan_.stages(peer, channel)) channels.push_back(channel);
   }
+  return channels;
+}
+
+std::vector<int> DeviceCommunicator::exchangeOnlyChannels(int peer) const {
+  std::vector<int> channels = stagedChannels(peer);
+  std::erase_if(channels, [&](int channel) { return plan_.uses(peer, channel); });
   return channels;
 }
 
@@ -273,23 +292,21 @@ Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, cons
   plan_.setThroughHost(peer);
   staged_.mapping = std::move(memory);
   for (size_t i = 0; i < ends.size(); ++i) {
-    if (Status status = staged_.add(ends[i], shape_.blockBytes()); !status) return noted(status);
+    const bool compact = plan_.isStagedCompact(peer, channels[i], transport);
+    const size_t bytes = (compact ? plan_.exchangeShape() : shape_).blockBytes();
+    if (Status status = staged_.add(ends[i], bytes); !status) return noted(status);
     segment.staged[channels[i]] = ends[i];
   }
   return Status::ok();
 }
 
 Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
-  inPlace_ = inPlace && allInProcess_;
+  inPlace_ = inPlace && allInProcess_ && plan_.allowsDirect();
   if (inPlace_) reach_.letPeersReach(config_.device);
   activity_ = activity;
   for (int peer = 0; peer < config_.size; ++peer) {
     if (peer == config_.rank || !peers_[peer].staged.empty()) continue;
-    bool known = peers_[peer].base != nullptr;
-    for (int channel = 0; known && channel < config_.channels; ++channel) {
-      known = peers_[peer].blockOffsets[static_cast<size_t>(config_.rank) * config_.channels + channel] !=
-              DevicePlan::kNone;
-    }
+    const bool known = peers_[peer].base != nullptr && peers_[peer].blocks != DevicePlan::kNone;
     if (!known) {
       return noted(Status::invalid("peer=" + std::to_string(peer) +
                                    " is not connected, or has another plan; call connect for it first"));

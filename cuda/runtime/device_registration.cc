@@ -40,6 +40,12 @@ Status DeviceCommunicator::awaitQuiet(int64_t timeoutNanos, const std::function<
 Status DeviceCommunicator::describeBuffer(const void* memory, size_t bytes, std::vector<uint8_t>& info) {
   const DeviceGuard guard(config_.device);
   if (!guard.status()) return noted(guard.status());
+  if (!plan_.allowsDirect()) {
+    return noted(Status::invalid("size=" + std::to_string(config_.size) + ", expected at most " +
+                                 std::to_string(kMaxDirectRanks) +
+                                 " ranks, which work in place on registered buffers; do not register, operations need "
+                                 "no registration"));
+  }
   if (pages_.empty() ||
       std::any_of(peers_.begin(), peers_.end(), [](const auto& peer) { return !peer.staged.empty(); })) {
     return noted(Status::invalid("expected ranks in several processes that reach each other's memory"));

@@ -40,7 +40,7 @@ Operation recordOf(const DeviceOperation& one) {
 // Returns true if the collective may work in place. All ranks must reach the memory, because they are threads of one
 // process or because it is registered.
 bool DeviceCommunicator::inPlaceFits(Collective collective) const {
-  return (inPlace_ || !buffers_.empty()) &&
+  return plan_.allowsDirect() && (inPlace_ || !buffers_.empty()) &&
          (collective == Collective::AllReduce || collective == Collective::AllGather ||
           collective == Collective::ReduceScatter);
 }
@@ -64,6 +64,7 @@ Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) co
   }
   choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, config_.channels));
   if (isExchange(collective)) return {Algorithm::Direct, Protocol::Simple, choice.channels, 0, 0};
+  if (choice.algorithm == Algorithm::Direct && !plan_.allowsDirect()) choice.algorithm = Algorithm::Ring;
   if (choice.algorithm == Algorithm::Tree && (collective != Collective::AllReduce || !plan_.hasTrees())) {
     choice.algorithm = Algorithm::Ring;
   }
@@ -211,7 +212,7 @@ Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
   if (!status) return {refuse(status)};
   // Captured operations share a launch only if their arguments fit into its descriptor: an area would stay in use for
   // as long as the graph may be replayed.
-  const size_t maxBytes = target.capturing ? InlineArguments::kBytes : kAreaBytes;
+  const size_t maxBytes = target.capturing ? InlineArguments::kBytes : areaBytes();
   for (const std::span<const DeviceOperation> together :
        division_.intoLaunches(group_, config_.rank, config_.size, maxBytes)) {
     issued = launch(together, timeoutNanos, target);
@@ -350,12 +351,15 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
     std::copy(tasks.begin(), tasks.end(), ordered.here + launch.taskCount);
     launch.taskCount += static_cast<uint32_t>(tasks.size());
   };
+  // A send to the rank `i` places after this one is at that rank a receive from the rank `i` places before it.
   for (const size_t kind : {size_t{0}, size_t{1}}) {
     for (int i = 1; i < config_.size; ++i) {
-      const size_t peer = static_cast<size_t>((config_.rank + i) % config_.size);
+      const int other = config_.rank + (kind == 0 ? i : config_.size - i);
+      const size_t peer = static_cast<size_t>(other % config_.size);
       const std::vector<ExchangeTask>& queue = byQueue[2 * peer + kind];
       if (queue.empty()) continue;
-      queues.here[launch.queueCount++] = {launch.taskCount, static_cast<uint32_t>(queue.size())};
+      const uint32_t window = static_cast<uint32_t>(i - 1) / kMaxLinks;
+      queues.here[launch.queueCount++] = {launch.taskCount, static_cast<uint32_t>(queue.size()), window};
       append(queue);
     }
     if (kind == 0) launch.sendQueueCount = launch.queueCount;
@@ -371,7 +375,7 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   launch.channels = channels();
   launch.channelCount = config_.channels;
   launch.shape = shape_;
-  launch.compact = compactShape(shape_);
+  launch.compact = plan_.exchangeShape();
   launch.tasks = ordered.there;
   launch.queues = queues.there;
   const KernelLaunch kernel{exchangeKernel(), &launch, launch.control, launch.channelCount};
@@ -390,7 +394,7 @@ Issued DeviceCommunicator::launchCopies(std::span<const DeviceOperation> operati
   launch.channels = channels();
   launch.channelCount = 1;
   launch.shape = shape_;
-  launch.compact = compactShape(shape_);
+  launch.compact = plan_.exchangeShape();
   const KernelLaunch kernel{exchangeKernel(), &launch, launch.control, launch.channelCount, copies};
   return issue(kernel, nullptr, operations, timeoutNanos, target);
 }
@@ -401,7 +405,7 @@ Status DeviceCommunicator::takeArea(size_t bytes, std::unique_ptr<ArgumentArea>&
   if (bytes <= InlineArguments::kBytes) return Status::ok();
   const DeviceGuard guard(config_.device);
   if (!guard.status()) return guard.status();
-  while (bytes <= kAreaBytes) {
+  while (bytes <= areaBytes()) {
     {
       const std::lock_guard lock(mutex_);
       area = areas_.take(bytes);

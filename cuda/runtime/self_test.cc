@@ -83,15 +83,13 @@ Status DeviceCommunicator::beginProbe(const std::vector<int>& peers) {
   for (const int peer : peers) {
     if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return status;
     const DevicePlan::PeerSegment& segment = peers_[peer];
-    const uint64_t ours = plan_.blockOffsets()[static_cast<size_t>(peer) * config_.channels];
-    const uint64_t theirs = segment.base == nullptr
-                                ? DevicePlan::kNone
-                                : segment.blockOffsets[static_cast<size_t>(config_.rank) * config_.channels];
+    const uint64_t ours = plan_.blocksOf(peer);
+    const uint64_t theirs = segment.base == nullptr ? DevicePlan::kNone : segment.blocks;
     if (ours == DevicePlan::kNone || theirs == DevicePlan::kNone) {
       return Status::invalid("peer=" + std::to_string(peer) + ": cannot be probed, expected one that is connected");
     }
     // The slots of the pair's first channel. Their headers contain flags, so the last step zeroes them.
-    const size_t slots = shape_.simpleOffset();
+    const size_t slots = plan_.shapeOf(peer, 0).simpleOffset();
     probed.push_back({peer, segment_->base() + ours + slots, segment.base + theirs + slots});
   }
   probeFailures_.assign(config_.size, 0);

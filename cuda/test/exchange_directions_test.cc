@@ -38,8 +38,10 @@ class Exchange {
           in.push_back({ExchangeTask::Kind::Recv, flow.from, recv.data(), nullptr, bytes, print});
         }
       }
-      groups_[flow.from].add(out);
-      groups_[flow.to].add(in);
+      const int distance = (flow.to - flow.from + size) % size;
+      const uint32_t window = distance == 0 ? 0 : static_cast<uint32_t>(distance - 1) / device::kMaxLinks;
+      groups_[flow.from].add(out, window);
+      groups_[flow.to].add(in, window);
     }
     for (int rank = 0; rank < size; ++rank) launches_.push_back(groups_[rank].launchOf(ranks_, rank, 1, false));
   }
@@ -102,6 +104,29 @@ TEST(ExchangeDirections, EveryMixtureOfSendsAndReceivesEnds) {
   }
 }
 
+// Every rank has more queues than a block holds. The long messages fill all slots, so they end only if both ends run their
+// windows.
+TEST(ExchangeDirections, MoreQueuesThanABlockHoldsEnd) {
+  constexpr int kSize = device::kMaxDirectRanks + 8;
+  for (const bool receivesMore : {false, true}) {
+    std::vector<Flow> flows;
+    for (int distance = 1; distance < kSize; ++distance) {
+      const bool isLong = distance % 10 == 1 || distance == device::kMaxLinks || distance == kSize - 1;
+      for (int from = 0; from < kSize; ++from) {
+        if (receivesMore && from % 3 == 0 && distance > 5) continue;  // others have more receives than sends
+        flows.push_back({from, (from + distance) % kSize,
+                         isLong ? std::vector<size_t>{512 * kSlots * 2 + 5, 1} : std::vector<size_t>{7}});
+      }
+    }
+    for (const unsigned threads : {32U, 64U}) {
+      SCOPED_TRACE("threads=" + std::to_string(threads) + " receivesMore=" + std::to_string(receivesMore));
+      Exchange exchange(kSize, flows, 512);
+      exchange.expectDelivered(exchange.run(threads));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST(ExchangeDirections, IsRightUnderWeakMemory) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     emulator::Options options = bySeed(seed);
@@ -134,7 +159,7 @@ TEST(ExchangeDirections, AWaitingDirectionDelaysNotTheOther) {
 // each thread loads 8 x 16 bytes in a round.
 TEST(ExchangeDirections, ChunksAreWholeRounds) {
   constexpr unsigned kThreads = device::kMaxBlockThreads;
-  constexpr size_t kRoundBytes = kThreads * size_t{8} * 16, kChunk = device::kMaxChunkBytes;
+  constexpr size_t kRoundBytes = kThreads * size_t{8} * 16, kChunk = kMaxChunkBytes;
   static_assert(kChunk % kRoundBytes == 0 && kChunk % (kRoundBytes / 2) == 0);
   const auto roundsOf = [&](const std::vector<Flow>& flows, int rank) {
     Exchange exchange(2, flows, 2 * kChunk);

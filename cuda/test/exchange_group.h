@@ -17,9 +17,9 @@ struct ExchangeGroup {
   std::vector<ExchangeQueue> queues;
   std::vector<ExchangeTask> copies;
 
-  void add(const std::vector<ExchangeTask>& queue) {
+  void add(const std::vector<ExchangeTask>& queue, uint32_t window = 0) {
     if (queue.empty()) return;
-    queues.push_back({static_cast<uint32_t>(tasks.size()), static_cast<uint32_t>(queue.size())});
+    queues.push_back({static_cast<uint32_t>(tasks.size()), static_cast<uint32_t>(queue.size()), window});
     tasks.insert(tasks.end(), queue.begin(), queue.end());
   }
 
@@ -32,7 +32,7 @@ struct ExchangeGroup {
     launch.channels = plain.channels;
     launch.channelCount = channels;
     launch.shape = plain.shape;
-    launch.compact = device::compactShape(plain.shape);
+    launch.compact = exchangeShape(plain.shape, plain.size);
     launch.control = plain.control;
     launch.collectives = collective ? 1 : 0;
     for (auto* all : {&tasks, &copies}) {

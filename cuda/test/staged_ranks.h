@@ -168,15 +168,21 @@ class StagedRanks {
  private:
   static void expectOk(const Status& status) { EXPECT_TRUE(status.isOk()) << status.message(); }
 
-  void layOutDevice(int rank) {
-    DeviceCommunicator& device = *devices_[rank];
+  // Sets the same rings and trees on the host and on the device.
+  template <class Half>
+  void setRingsAndTrees(Half& half, int rank) {
     std::vector<int> order, down;
     for (int i = 0; i < size(); ++i) order.push_back(i);
     if (rank + 1 < size()) down.push_back(rank + 1);
     for (int channel = 0; channel < kChannels; ++channel) {
-      expectOk(device.setRing(channel, order));
-      expectOk(device.setTree(channel, rank - 1, down));
+      expectOk(half.setRing(channel, order));
+      expectOk(half.setTree(channel, rank - 1, down));
     }
+  }
+
+  void layOutDevice(int rank) {
+    DeviceCommunicator& device = *devices_[rank];
+    setRingsAndTrees(device, rank);
     if (addition_ != nullptr) addition_->layOut(*this, rank);
     for (int peer = 0; peer < size(); ++peer) {
       if (hostOf(peer) != hostOf(rank)) expectOk(device.setStaged(peer));
@@ -201,9 +207,10 @@ class StagedRanks {
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank) continue;
       const bool here = hostOf(peer) == hostOf(rank);
+      if (!here) host.setStagedChannels(peer, device.stagedChannels(peer), device.exchangeOnlyChannels(peer));
       expectOk(host.connect(peer, here ? TransportKind::P2p : TransportKind::Socket, info[peer]));
     }
-    layOut(host.engine());
+    setRingsAndTrees(host.engine(), rank);
   }
 
   void prepare(int rank) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/plan_arguments.h"
+#include "primitives/exchange_shape.h"
 
 namespace jccl {
 Status Communicator::create(const CommunicatorConfig& config, std::unique_ptr<Communicator>& communicator) {
@@ -113,7 +114,14 @@ Status Communicator::connectNet(int peer, TransportKind kind, const ConnectInfo&
     slots_.reach(*network);
   }
   if (Status status = network->addPeer(peer, Networks::infoOf(info.networks, kind)); !status) return status;
+  const auto staged = stagedShapes_.find(peer);
   for (int channel = 0; channel < config_.engine.channels; ++channel) {
+    ConnectionShape shape = engine_.segmentShape().connection;
+    if (staged != stagedShapes_.end()) {
+      const auto known = staged->second.find(channel);
+      if (known == staged->second.end()) continue;
+      shape = known->second;
+    }
     ConnectionMemory ends[2];
     const ConnectionMemory* forwarded = sendMemory(peer, channel);
     for (ConnectionMemory& end : ends) {
@@ -122,7 +130,7 @@ Status Communicator::connectNet(int peer, TransportKind kind, const ConnectInfo&
         end = *forwarded;
         continue;
       }
-      if (Status status = slots_.make(end); !status) return status;
+      if (Status status = slots_.make(shape, end); !status) return status;
       if (kind != TransportKind::Socket) end.maxExchangeBytes = end.shape.simpleSlotBytes();
       end.deviceSlots = slots_.onDevice(peer, channel, sends);
       end.zeroCopySlots = slots_.makeZeroCopySlots();
@@ -184,6 +192,13 @@ const ConnectionMemory* Communicator::sendMemory(int peer, int channel) const {
     if (const ConnectionMemory* memory = attached->sendMemory(peer, channel); memory != nullptr) return memory;
   }
   return nullptr;
+}
+
+void Communicator::setStagedChannels(int peer, const std::vector<int>& channels, const std::vector<int>& exchangeOnly) {
+  const ConnectionShape& whole = engine_.segmentShape().connection;
+  std::map<int, ConnectionShape>& shapes = stagedShapes_[peer];
+  for (const int channel : channels) shapes[channel] = whole;
+  for (const int channel : exchangeOnly) shapes[channel] = exchangeShape(whole, config_.engine.size);
 }
 
 Status Communicator::stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends) {

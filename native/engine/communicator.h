@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -71,6 +72,9 @@ class Communicator final {
   SharedMemory& sharedMemory() { return *shared_; }
   NetworkSlots& slots() { return slots_; }
   bool offersNetworks() const { return networks_.isOpen(); }
+  // Tells on which channels kernels use connections with a peer over a network, and which of them carry only exchanges:
+  // these have the shape of exchangeShape(). Other channels get no connection with the peer. Must precede connect.
+  void setStagedChannels(int peer, const std::vector<int>& channels, const std::vector<int>& exchangeOnly);
   bool isStaging() const { return staging_ != nullptr; }
 
   // Checks that all connections of rings and trees exist, and makes those over InfiniBand or a plug-in now, so that a
@@ -143,6 +147,8 @@ class Communicator final {
   Engine engine_;
   NetworkInUse net_;
   const Released released_;
+  // Shapes of connections over a network, by peer and channel, for peers of setStagedChannels().
+  std::map<int, std::map<int, ConnectionShape>> stagedShapes_;
   std::unique_ptr<Staging> staging_;
 };
 

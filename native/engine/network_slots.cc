@@ -9,10 +9,10 @@
 
 namespace jccl {
 
-Status NetworkSlots::make(ConnectionMemory& end) {
+Status NetworkSlots::make(const ConnectionShape& shape, ConnectionMemory& end) {
   auto memory = std::make_shared<MappedMemory>();
-  if (Status status = MappedMemory::mapAnonymous(shape_.blockBytes(), *memory); !status) return status;
-  end = {memory->base(), reinterpret_cast<HeadLine*>(memory->base() + shape_.headOffset()), shape_};
+  if (Status status = MappedMemory::mapAnonymous(shape.blockBytes(), *memory); !status) return status;
+  end = {memory->base(), reinterpret_cast<HeadLine*>(memory->base() + shape.headOffset()), shape};
   const std::lock_guard lock(mutex_);
   memory_.push_back(std::move(memory));
   return Status::ok();

@@ -23,7 +23,8 @@ class NetworkSlots {
 
   // Allocates the slots of one end of a connection, with the layout of a block in the segment. The operating system
   // provides their pages at first use.
-  Status make(ConnectionMemory& end);
+  Status make(ConnectionMemory& end) { return make(shape_, end); }
+  Status make(const ConnectionShape& shape, ConnectionMemory& end);
   ZeroCopySlot* makeZeroCopySlots();
 
   // Puts SIMPLE slots into memory of a GPU, which must outlive this object. Must precede reach().

@@ -172,6 +172,19 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_users(JNIEnv*, jclass
   return guarded<jint>(0, [&] { return static_cast<jint>(hostOf(handle).users()); });
 }
 
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_setStagedChannels(JNIEnv* env, jclass, jlong handle,
+                                                                             jint peer, jintArray channels,
+                                                                             jintArray exchangeOnly) {
+  return guardedCode([&]() -> jint {
+    std::vector<int32_t> all, compact;
+    if (!copyInts(env, channels, all) || !copyInts(env, exchangeOnly, compact)) {
+      return static_cast<jint>(Code::Invalid);
+    }
+    hostOf(handle).setStagedChannels(peer, all, compact);
+    return static_cast<jint>(Code::Ok);
+  });
+}
+
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeEngine_stage(JNIEnv* env, jclass, jlong handle, jint peer,
                                                                        jintArray channels) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {

@@ -132,12 +132,12 @@ final class DeviceConnector {
             engine.prepare(oneProcess, staging);
             context.barrier();
             Set<Protocol> protocols = testProtocols(engine);
-            inPlace = oneProcess && testInPlace(engine);
+            inPlace = oneProcess && allowsDirect() && testInPlace(engine);
             added.addAll(extension.completeDevice(device, staging));
             DeviceFacts facts = facts(channels, protocols, added);
             // made before `onRegistered`, so that errors list the smaller set of algorithms
             Choices choices = choices(facts);
-            boolean registers = staging.isEmpty() && !oneProcess;
+            boolean registers = staging.isEmpty() && !oneProcess && allowsDirect();
             Optional<Choices> onRegistered =
                     registers ? Optional.of(choices(facts.withInPlace(true))) : Optional.empty();
             connected = true;
@@ -185,7 +185,12 @@ final class DeviceConnector {
                 connections,
                 plan,
                 channels,
-                host -> giveSlots(engine, host),
+                host -> {
+                    IntStream.range(0, context.size())
+                            .filter(peer -> peer != rank)
+                            .forEach(peer -> host.setStagedChannels(peer, engine));
+                    giveSlots(engine, host);
+                },
                 (host, identities) -> forwarding.take(
                         engine, host, forwarder -> identities.get(forwarder).connectInfo(), reach::obstacle)));
         stagedInsideAHost = IntStream.range(0, context.size()).anyMatch(one -> IntStream.range(0, context.size())
@@ -278,6 +283,10 @@ final class DeviceConnector {
 
     private List<String> processes() {
         return peers.all().stream().map(PeerInfo::process).toList();
+    }
+
+    private boolean allowsDirect() {
+        return context.size() <= DeviceConfig.DIRECT_RANKS;
     }
 
     /** Returns the protocols with which data arrives unchanged over every connection of all ranks. */

@@ -29,7 +29,7 @@ final class DeviceHandleExchange {
 
     private static final Logger LOG = LoggerFactory.getLogger(DeviceHandleExchange.class);
 
-    private static final int MAX_INFO_BYTES = 1 << 16;
+    private static final int MAX_INFO_BYTES = 1 << 17;
 
     /** The result of connecting to a peer. */
     enum Outcome {
@@ -262,20 +262,23 @@ final class DeviceHandleExchange {
                     refusal = obstacle;
                 }
             }
-            mine.u8(outcome.ordinal());
+            if (peers.sameHost(peer, rank)) {
+                mine.u8(outcome.ordinal());
+            }
         }
         List<byte[]> all = context.allGather(mine.toBytes());
         return new Attempt(
                 obstacles,
                 refusal,
                 IntStream.range(0, all.size())
-                        .mapToObj(peer -> read(peer, all.get(peer), this::outcomes))
+                        .mapToObj(peer -> read(peer, all.get(peer), in -> outcomes(peer, in)))
                         .toList());
     }
 
-    private List<Outcome> outcomes(WireReader in) {
+    /** Reads the outcomes of a rank: one for each rank of its host, because it reaches no others. */
+    private List<Outcome> outcomes(int from, WireReader in) {
         return IntStream.range(0, context.size())
-                .mapToObj(peer -> in.constant(Outcome.class))
+                .mapToObj(peer -> peers.sameHost(peer, from) ? in.constant(Outcome.class) : Outcome.NOT_REACHED)
                 .toList();
     }
 

@@ -68,9 +68,16 @@ public final class DeviceConfig {
     @Native
     public static final int DIRECT_CHANNELS = 2;
 
-    /** Largest number of ranks of a direct operation, also in place. */
+    /**
+     * Largest number of ranks of a direct operation, also in place: a block of a kernel keeps the connections or buffers of
+     * all ranks in shared memory.
+     */
     @Native
     public static final int DIRECT_RANKS = 64;
+
+    /** Largest number of ranks of a communicator with GPUs. */
+    @Native
+    public static final int MAX_RANKS = 4096;
 
     /** Count of the values. */
     @Native

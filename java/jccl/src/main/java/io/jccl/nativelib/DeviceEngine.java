@@ -264,6 +264,11 @@ public final class DeviceEngine extends Engine {
         return stagedChannels(handle, peer);
     }
 
+    /** Returns those of {@link #stagedChannels} that only sends and receives use. */
+    int[] exchangeOnlyChannels(int peer) {
+        return exchangeOnlyChannels(handle, peer);
+    }
+
     /** Allocates memory of the GPU for the SIMPLE slots of connections over adapters; empty if there is too little. */
     public Optional<DeviceSlots> makeDeviceSlots(int connections) {
         return Optional.ofNullable(makeDeviceSlots(handle, connections)).map(DeviceSlots::new);
@@ -706,6 +711,8 @@ public final class DeviceEngine extends Engine {
     private static native byte @Nullable [] probe(long handle, int step, int[] peers, long timeoutNanos);
 
     private static native int[] stagedChannels(long handle, int peer);
+
+    private static native int[] exchangeOnlyChannels(long handle, int peer);
 
     private static native long[] makeDeviceSlots(long handle, int connections);
 

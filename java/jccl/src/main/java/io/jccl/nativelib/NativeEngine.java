@@ -182,6 +182,17 @@ public final class NativeEngine extends Engine {
         }
     }
 
+    /**
+     * Tells on which channels the kernels of a GPU use connections with a peer over a network. Must precede
+     * {@link #connect}. Without this call, every channel has a connection with the peer.
+     */
+    public void setStagedChannels(int peer, DeviceEngine device) {
+        if (setStagedChannels(handle, peer, device.stagedChannels(peer), device.exchangeOnlyChannels(peer))
+                != Code.OK) {
+            throw new JcclException("connections with a peer cannot be staged: " + callError());
+        }
+    }
+
     /** Keeps memory of a GPU, which this engine's adapters use, until the engine is freed. */
     public void keep(DeviceSlots memory) {
         slots.add(memory);
@@ -472,6 +483,8 @@ public final class NativeEngine extends Engine {
     private static native int prepare(long handle);
 
     private static native int useDeviceSlots(long handle, long address, long bytes, int dmabuf, int[] rows);
+
+    private static native int setStagedChannels(long handle, int peer, int[] channels, int[] exchangeOnly);
 
     private static native int users(long handle);
 
