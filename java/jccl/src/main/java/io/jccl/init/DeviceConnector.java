@@ -363,12 +363,6 @@ final class DeviceConnector {
         IntSummaryStatistics capabilities =
                 devices.stream().mapToInt(PeerDevice::capability).summaryStatistics();
         long ranksPerDevice = devices.stream().mapToLong(this::sharing).max().orElseThrow();
-        // In host memory a 128-byte line can become visible in parts. Whether this happens between ranks of one GPU has
-        // not been measured.
-        boolean inDoubt = staging.isPresent() || ranksPerDevice > 1;
-        if (inDoubt && !settings.get(AlgorithmSettings.LL128).equals("force")) {
-            protocols.remove(Protocol.LL128);
-        }
         return new DeviceFacts(
                 channels,
                 (int) ranksPerDevice,
@@ -376,7 +370,7 @@ final class DeviceConnector {
                 capabilities.getMax(),
                 inPlace,
                 stagedInsideAHost,
-                protocols,
+                DeviceFacts.trusted(protocols, staging.isPresent(), (int) ranksPerDevice, options),
                 added);
     }
 

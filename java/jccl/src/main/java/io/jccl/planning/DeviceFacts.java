@@ -3,6 +3,9 @@ package io.jccl.planning;
 import io.jccl.Algorithm;
 import io.jccl.Protocol;
 import io.jccl.tuning.AddedGpuAlgorithm;
+import io.jccl.tuning.HostTraits;
+import io.jccl.tuning.Ll128;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
@@ -27,6 +30,42 @@ public record DeviceFacts(
         boolean throughHost,
         Set<Protocol> protocols,
         List<AddedGpuAlgorithm> added) {
+
+    /**
+     * Returns the facts that a plan predicts: GPUs use each other's memory except where the plan keeps them apart, and
+     * all protocols pass their tests.
+     *
+     * @param traits the traits of all hosts together
+     * @param threads whether all ranks are threads of one process
+     */
+    public static DeviceFacts planned(Plan plan, HostTraits traits, boolean threads, PlanningOptions options) {
+        boolean staged = plan.hosts().size() > 1 || traits.apart();
+        return new DeviceFacts(
+                Math.min(plan.channels(), Planner.MAX_DEVICE_CHANNELS),
+                traits.ranksPerDevice(),
+                traits.minCapability(),
+                traits.maxCapability(),
+                threads && !staged,
+                traits.apart(),
+                trusted(EnumSet.allOf(Protocol.class), staged, traits.ranksPerDevice(), options),
+                options.added().onGpus());
+    }
+
+    /**
+     * Returns the protocols that may be used of those that passed their tests: not LL128, unless it is forced, if data
+     * goes through host memory or ranks share a GPU. In host memory a 128-byte line can become visible in parts. Whether
+     * this happens between ranks of one GPU has not been measured.
+     *
+     * @param staged whether any two ranks exchange data through host memory
+     */
+    public static Set<Protocol> trusted(
+            Set<Protocol> passed, boolean staged, int ranksPerDevice, PlanningOptions options) {
+        Set<Protocol> trusted = EnumSet.copyOf(passed);
+        if ((staged || ranksPerDevice > 1) && options.overrides().ll128() != Ll128.FORCE) {
+            trusted.remove(Protocol.LL128);
+        }
+        return trusted;
+    }
 
     /** Returns these facts for operations that certain algorithms do not execute. */
     public DeviceFacts without(Set<Algorithm> algorithms) {

@@ -1,6 +1,5 @@
 package io.jccl.planning;
 
-import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.planning.CommunicatorPlan.GpuPlan;
 import io.jccl.tuning.AddedGpuAlgorithm;
@@ -14,7 +13,6 @@ import io.jccl.tuning.HostTraits;
 import io.jccl.tuning.TimeModel;
 import io.jccl.tuning.TuningOverrides;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -48,13 +46,10 @@ public final class Planner {
         }
         CommunicatorShape shape = hostShape(host, hosts, local, options);
         TimeModel model = host.gpu()
-                ? new DeviceModel(
+                ? model(
                         gpuShape(host, hosts, options),
-                        1,
-                        false,
-                        EnumSet.allOf(Protocol.class),
-                        options.overrides(),
-                        options.added().onGpus())
+                        DeviceFacts.planned(host, traits(hosts), false, options),
+                        options.overrides())
                 : new CostModel(options.costs(), shape);
         return new CommunicatorPlan(
                 host, gpu, shape, ChoiceTable.build(model, overrides(host, gpu, List.of(), options)));
@@ -79,9 +74,7 @@ public final class Planner {
         for (MachineSurvey survey : surveys) {
             channels.add(survey.channels());
         }
-        HostTraits traits =
-                HostTraits.together(surveys.stream().map(MachineSurvey::traits).toList());
-        return Plan.build(channels, options.channels().onGpus(traits.minCapability()));
+        return Plan.build(channels, options.channels().onGpus(traits(surveys).minCapability()));
     }
 
     /**
@@ -117,9 +110,8 @@ public final class Planner {
     }
 
     private static GpuShape gpuShape(Plan plan, List<MachineSurvey> surveys, PlanningOptions options) {
-        HostTraits traits =
-                HostTraits.together(surveys.stream().map(MachineSurvey::traits).toList());
-        return shape(plan, traits, options.deviceSlots()).withChannels(Math.min(plan.channels(), MAX_DEVICE_CHANNELS));
+        return shape(plan, traits(surveys), options.deviceSlots())
+                .withChannels(Math.min(plan.channels(), MAX_DEVICE_CHANNELS));
     }
 
     /**
@@ -167,13 +159,22 @@ public final class Planner {
                         facts.minCapability(),
                         facts.maxCapability(),
                         options.deviceSlots()));
-        if (facts.throughHost()) {
-            shape = shape.throughHost(DeviceModel.HOST_LINK_GBPS);
-        }
         TuningOverrides overrides = options.overridesWith(facts.added().stream().map(AddedGpuAlgorithm::algorithm));
-        DeviceModel model = new DeviceModel(
-                shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), overrides, facts.added());
-        return ChoiceTable.build(model, overrides);
+        return ChoiceTable.build(model(shape, facts, overrides), overrides);
+    }
+
+    private static DeviceModel model(GpuShape shape, DeviceFacts facts, TuningOverrides overrides) {
+        return new DeviceModel(
+                facts.throughHost() ? shape.throughHost(DeviceModel.HOST_LINK_GBPS) : shape,
+                facts.ranksPerDevice(),
+                facts.inPlace(),
+                facts.protocols(),
+                overrides,
+                facts.added());
+    }
+
+    private static HostTraits traits(List<MachineSurvey> surveys) {
+        return HostTraits.together(surveys.stream().map(MachineSurvey::traits).toList());
     }
 
     /**

@@ -69,6 +69,7 @@ public final class SurveyCodec {
                 .f64(traits.switchGBps());
         PeerRates peers = traits.peers();
         out.f64(peers.all()).f64(peers.one()).f64(peers.single()).f64(peers.host());
+        out.flag(traits.apart()).i32(traits.ranksPerDevice());
         ChannelGraph rings = survey.channels().rings();
         ChannelGraph trees = survey.channels().trees();
         write(out, lowest ? rings : rings.withoutOrders());
@@ -121,7 +122,13 @@ public final class SurveyCodec {
         int cores = in.i32();
         boolean gpu = in.flag();
         HostTraits traits = new HostTraits(
-                in.i32(), in.i32(), in.flag(), in.f64(), new PeerRates(in.f64(), in.f64(), in.f64(), in.f64()));
+                in.i32(),
+                in.i32(),
+                in.flag(),
+                in.f64(),
+                new PeerRates(in.f64(), in.f64(), in.f64(), in.f64()),
+                in.flag(),
+                in.i32());
         boolean lowest = ranks.get(0) == rank;
         ChannelGraph rings = graph(in, ranks, lowest);
         ChannelGraph trees = graph(in, ranks, lowest);

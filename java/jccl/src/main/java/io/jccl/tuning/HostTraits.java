@@ -5,6 +5,7 @@ import io.jccl.topology.Link;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
+import io.jccl.topology.SharedGpus;
 import io.jccl.topology.Topology;
 import java.util.HashSet;
 import java.util.List;
@@ -20,9 +21,17 @@ import java.util.Set;
  * @param switchGBps bandwidth in GB/s, in one direction, of a GPU's NVLinks to the switch that connects all GPUs; the
  *     lowest if GPUs differ; 0 if no switch connects all GPUs, or if the switch cannot reduce for all GPUs
  * @param peers the bandwidth between each pair of GPUs
+ * @param apart whether any two ranks of a host have GPUs that do not use each other's memory by the plan
+ * @param ranksPerDevice the largest number of ranks that share a GPU; 1 if the ranks own no GPUs
  */
 public record HostTraits(
-        int minCapability, int maxCapability, boolean amdProcessors, double switchGBps, PeerRates peers) {
+        int minCapability,
+        int maxCapability,
+        boolean amdProcessors,
+        double switchGBps,
+        PeerRates peers,
+        boolean apart,
+        int ranksPerDevice) {
 
     private static final String AMD = "AuthenticAMD";
     /** Lowest compute capability (times ten) of GPUs that can use a switch for reductions. */
@@ -35,6 +44,9 @@ public record HostTraits(
         }
         if (!(switchGBps >= 0) || Double.isInfinite(switchGBps)) {
             throw new IllegalArgumentException("switchGBps=" + switchGBps + ": expected a bandwidth, or 0");
+        }
+        if (ranksPerDevice < 1) {
+            throw new IllegalArgumentException("ranksPerDevice=" + ranksPerDevice + ": expected at least 1");
         }
     }
 
@@ -52,7 +64,24 @@ public record HostTraits(
         for (int cpu : topology.indexesOf(NodeType.CPU)) {
             amd |= ((Node.Cpu) topology.node(cpu)).model().vendor().equals(AMD);
         }
-        return new HostTraits(Math.min(min, max), max, amd, switchGBps(topology), PeerRates.of(paths));
+        return new HostTraits(
+                Math.min(min, max),
+                max,
+                amd,
+                switchGBps(topology),
+                PeerRates.of(paths),
+                anyApart(paths),
+                SharedGpus.of(topology).ranks().values().stream()
+                        .mapToInt(List::size)
+                        .max()
+                        .orElse(1));
+    }
+
+    private static boolean anyApart(NodePaths paths) {
+        List<Integer> gpus = paths.topology().endpoints().stream()
+                .filter(node -> paths.topology().node(node) instanceof Node.Gpu)
+                .toList();
+        return gpus.stream().anyMatch(one -> gpus.stream().anyMatch(other -> !paths.peerToPeer(one, other)));
     }
 
     private static double switchGBps(Topology topology) {
@@ -85,7 +114,9 @@ public record HostTraits(
                         Math.max(one.maxCapability, other.maxCapability),
                         one.amdProcessors || other.amdProcessors,
                         Math.min(one.switchGBps, other.switchGBps),
-                        one.peers.worst(other.peers)))
+                        one.peers.worst(other.peers),
+                        one.apart || other.apart,
+                        Math.max(one.ranksPerDevice, other.ranksPerDevice)))
                 .orElseThrow(() -> new IllegalArgumentException("hosts=[]: expected at least one"));
     }
 }

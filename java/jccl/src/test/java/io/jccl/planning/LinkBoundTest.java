@@ -5,15 +5,12 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.Collective;
 import io.jccl.CommunicatorConfig;
-import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.config.Settings;
 import io.jccl.init.Parts;
 import io.jccl.planning.Surveyor.LocalSurvey;
 import io.jccl.search.RandomHost;
 import io.jccl.topology.DescribedHosts;
-import io.jccl.topology.NodePaths;
-import io.jccl.topology.SharedGpus;
 import io.jccl.topology.SharedMaterial;
 import io.jccl.topology.SharedRanks;
 import io.jccl.topology.TopologyXmlReader;
@@ -21,13 +18,11 @@ import io.jccl.topology.XmlElement;
 import io.jccl.tuning.Choice;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.ChoiceTable.Candidate;
-import io.jccl.tuning.HostTraits;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
-import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -98,7 +93,8 @@ class LinkBoundTest {
         LinkBound bound = new LinkBound(local.paths(), plan.onDevices());
         int checked = 0;
         for (boolean threads : hosts > 1 ? new boolean[] {false} : new boolean[] {true, false}) {
-            ChoiceTable table = Planner.deviceChoices(plan, facts(plan, local, threads), OPTIONS);
+            ChoiceTable table = Planner.deviceChoices(
+                    plan, DeviceFacts.planned(plan.onDevices(), local.survey().traits(), threads, OPTIONS), OPTIONS);
             for (Collective collective : Collective.values()) {
                 for (Candidate candidate : table.candidates(collective)) {
                     checked += check(table, bound, collective, candidate, threads);
@@ -128,26 +124,6 @@ class LinkBoundTest {
         return checked;
     }
 
-    private static DeviceFacts facts(CommunicatorPlan plan, LocalSurvey local, boolean threads) {
-        HostTraits traits = local.survey().traits();
-        return new DeviceFacts(
-                Math.min(plan.onDevices().channels(), Planner.MAX_DEVICE_CHANNELS),
-                ranksPerDevice(local.paths()),
-                traits.minCapability(),
-                traits.maxCapability(),
-                threads,
-                false,
-                EnumSet.allOf(Protocol.class),
-                OPTIONS.added().onGpus());
-    }
-
-    private static int ranksPerDevice(NodePaths paths) {
-        return SharedGpus.of(paths.topology()).ranks().values().stream()
-                .mapToInt(List::size)
-                .max()
-                .orElse(1);
-    }
-
     /**
      * On hosts without NVLink, all GPUs that read and write each other's memory share the links between PCI switches
      * and sockets. There a ring carries more than the direct algorithm in place.
@@ -160,7 +136,10 @@ class LinkBoundTest {
         LocalSurvey local = DescribedPlans.survey(TopologyXmlReader.read(Files.readString(file)), false);
         List<MachineSurvey> ranks = MachineSurvey.together(List.of(local.survey()));
         CommunicatorPlan plan = Planner.plan(ranks, ranks, TransportKind.SHM, OPTIONS);
-        Choice choice = Planner.deviceChoices(plan, facts(plan, local, true), OPTIONS)
+        Choice choice = Planner.deviceChoices(
+                        plan,
+                        DeviceFacts.planned(plan.onDevices(), local.survey().traits(), true, OPTIONS),
+                        OPTIONS)
                 .choice(Collective.ALL_REDUCE, 256L << 20);
         assertThat(choice.tryZeroCopy()).isFalse();
     }

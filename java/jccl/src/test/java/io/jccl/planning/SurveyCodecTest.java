@@ -26,7 +26,8 @@ class SurveyCodecTest {
     private static final int AMD = 21;
     private static final int SWITCH = 22;
     private static final int PEERS = 30;
-    private static final int RING = 62;
+    private static final int APART = PEERS + 4 * 8;
+    private static final int RING = APART + 1 + 4;
 
     private static final List<Integer> RANKS = List.of(3, 5, 9);
     private static final ChannelGraph RINGS = Found.rings(
@@ -42,7 +43,7 @@ class SurveyCodecTest {
             Found.rings(30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of()));
     private static final MachineSurvey HOST = new MachineSurvey(
             new RankChannels(3, "a", true, RINGS, TREES),
-            new HostTraits(70, 90, true, 370.8, new PeerRates(52.9, 53, 370.8, 12)),
+            new HostTraits(70, 90, true, 370.8, new PeerRates(52.9, 53, 370.8, 12), true, 3),
             50,
             12);
     private static final ChannelGraph CHAINS = new ChannelGraph(
@@ -56,7 +57,7 @@ class SurveyCodecTest {
             List.of(new Rail(1, 1)));
     private static final MachineSurvey GPUS = new MachineSurvey(
             new RankChannels(3, "a", true, RINGS, TREES, Optional.of(CHAINS)),
-            new HostTraits(70, 90, true, 370.8, PeerRates.UNLIMITED),
+            new HostTraits(70, 90, true, 370.8, PeerRates.UNLIMITED, false, 1),
             50,
             12);
     private static final SurveyCodec.Found FOUND = new SurveyCodec.Found(HOST, Optional.empty());
@@ -111,6 +112,8 @@ class SurveyCodecTest {
         refuses(patched(bytes, AMD, (byte) 2), "flag=2: expected 0 or 1");
         refuses(patched(bytes, SWITCH, (byte) 0xc0), "switchGBps=-370.8");
         refuses(patched(bytes, PEERS, (byte) 0xc0), "all=-52.9");
+        refuses(patched(bytes, APART, (byte) 2), "flag=2: expected 0 or 1");
+        refuses(patched(bytes, APART + 1, (byte) 0x80), "ranksPerDevice=-");
         refuses(patched(bytes, RING, (byte) 4), "Pattern=4: expected 0 to 3");
         refuses(patched(bytes, RING, (byte) 1), "rings=TREE");
         refuses(patched(bytes, RING + 17, (byte) -1), "PathType is missing");

@@ -1,7 +1,6 @@
 package io.jccl.cli.topo;
 
 import io.jccl.Collective;
-import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.planning.CommunicatorPlan;
 import io.jccl.planning.DeviceFacts;
@@ -31,7 +30,6 @@ import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.HostTraits;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -184,31 +182,16 @@ public final class TopologyReporter {
      * are on several hosts, have no GPUs, or do not all reach each other's memory.
      */
     private static List<TopologyReport.TuningRow> tuningOfThreads(Request request, LocalSurvey host) {
-        List<Integer> endpoints = host.paths().topology().endpoints();
-        boolean reach = endpoints.stream().allMatch(one -> endpoints.stream()
-                .allMatch(other -> one.equals(other) || host.paths().peerToPeer(one, other)));
+        HostTraits traits = host.survey().traits();
         if (request.hosts > 1
-                || endpoints.size() == 1
+                || host.paths().topology().endpoints().size() == 1
                 || !host.survey().channels().gpu()
-                || !reach) {
+                || traits.apart()) {
             return List.of();
         }
         List<MachineSurvey> ranks = MachineSurvey.together(List.of(host.survey()));
         CommunicatorPlan plan = Planner.plan(ranks, ranks, request.local, request.options);
-        HostTraits traits = host.survey().traits();
-        int sharing = SharedGpus.of(host.paths().topology()).ranks().values().stream()
-                .mapToInt(List::size)
-                .max()
-                .orElse(1);
-        DeviceFacts facts = new DeviceFacts(
-                Math.min(plan.onDevices().channels(), Planner.MAX_DEVICE_CHANNELS),
-                sharing,
-                traits.minCapability(),
-                traits.maxCapability(),
-                true,
-                false,
-                EnumSet.allOf(Protocol.class),
-                request.options.added().onGpus());
+        DeviceFacts facts = DeviceFacts.planned(plan.onDevices(), traits, true, request.options);
         return tuning(Planner.deviceChoices(plan, facts, request.options), true);
     }
 

@@ -96,33 +96,59 @@ class TopoShowsCommunicatorsTest {
     /** The GPUs are emulated. Ranks of different hosts stage their data, so no operation works in place. */
     @Test
     void ranksOnGpusUseTheShownChoices() throws Exception {
+        requireShownOnGpus(Reports.host(1, 1, 2, Reports.Fabric.SWITCH), 2, Map.of());
+    }
+
+    @Test
+    void ranksOnGpusOfTwoSocketsUseTheShownChoicesThroughHostMemory() throws Exception {
+        requireShownOnGpus(Reports.host(2, 1, 1, Reports.Fabric.PCI), 1, Map.of());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"JCCL_P2P_LEVEL, LOC", "JCCL_P2P_DISABLE, 1"})
+    void ranksOnGpusThatASettingKeepsApartUseTheShownChoices(String setting, String value) throws Exception {
+        requireShownOnGpus(Reports.host(1, 1, 2, Reports.Fabric.PCI), 1, Map.of(setting, value));
+    }
+
+    @Test
+    void threadsOnGpusThatReachEachOtherUseTheChoicesShownForThreads() throws Exception {
+        requireShownOnGpus(Reports.host(1, 1, 2, Reports.Fabric.PCI), 1, Map.of());
+    }
+
+    /** Compares the choices of threads on two emulated GPUs of each host with those that the command shows. */
+    private void requireShownOnGpus(String host, int hosts, Map<String, String> more) throws Exception {
         Path library = Path.of(System.getProperty("jccl.emulated.cuda", "none"));
         assumeTrue(Files.exists(library), library + " was not built");
         System.setProperty("jccl.cuda.path", library.toString());
-        String unranked = Reports.host(1, 1, 2, Reports.Fabric.SWITCH)
-                .replaceAll(" rank=\"\\d\"", "")
+        String unranked = host.replaceAll(" rank=\"\\d\"", "")
                 .replace("0000:01:00.0", "0000:11:00.0")
                 .replace("0000:02:00.0", "0000:12:00.0");
-        Path file = Files.writeString(folder.resolve("gpus.xml"), unranked);
-        Map<String, String> settings = Map.of(
-                "JCCL_TOPO_FILE", file.toString(),
-                "JCCL_NTHREADS", "64",
-                "JCCL_MAX_NCHANNELS", "2"); // few thread blocks can run at once on an emulated GPU
+        Map<String, String> shownBy = new TreeMap<>(more);
+        // few thread blocks can run at once on an emulated GPU
+        shownBy.putAll(Map.of("JCCL_NTHREADS", "64", "JCCL_MAX_NCHANNELS", "2"));
+        Map<String, String> settings = new TreeMap<>(shownBy);
+        settings.put(
+                "JCCL_TOPO_FILE",
+                Files.writeString(folder.resolve("gpus.xml"), unranked).toString());
         String described = TopologyXmlWriter.write(TopologySource.describeGpus(
                         load(settings),
                         TopologySource.Networks.NONE,
                         Map.of("0000:11:00.0", List.of(0), "0000:12:00.0", List.of(1)))
                 .orElseThrow());
-        TopologyReport shown = shown(described, 2, Map.of("JCCL_NTHREADS", "64", "JCCL_MAX_NCHANNELS", "2"));
+        TopologyReport shown = shown(described, hosts, shownBy);
         onRanks(
-                4,
+                2 * hosts,
                 rank -> config(settings)
                         .hostId("host" + rank / 2)
                         .device(rank % 2)
                         .build(),
                 communicator -> {
                     ConnectedDevice device = communicator.device().orElseThrow();
-                    requireChoices(shown, device.choices().all());
+                    assertThat(device.isInPlace())
+                            .isEqualTo(!shown.tuningOfThreads().isEmpty());
+                    requireChoices(
+                            device.isInPlace() ? shown.tuningOfThreads() : shown.tuning(),
+                            device.choices().all());
                 });
     }
 
@@ -146,7 +172,7 @@ class TopoShowsCommunicatorsTest {
                         .build(),
                 communicator -> {
                     requirePlan(shown.plan().orElseThrow(), communicator.host().plan());
-                    requireChoices(shown, communicator.host().choices());
+                    requireChoices(shown.tuning(), communicator.host().choices());
                 });
     }
 
@@ -189,8 +215,8 @@ class TopoShowsCommunicatorsTest {
         }
     }
 
-    private static void requireChoices(TopologyReport shown, ChoiceTable used) {
-        assertThat(shown.tuning()).hasSizeGreaterThan(100).allSatisfy(row -> {
+    private static void requireChoices(List<TopologyReport.TuningRow> shown, ChoiceTable used) {
+        assertThat(shown).hasSizeGreaterThan(100).allSatisfy(row -> {
             assertThat(used.choice(row.collective(), row.bytes()))
                     .as("%s of %d bytes", row.collective(), row.bytes())
                     .isEqualTo(row.choice());
