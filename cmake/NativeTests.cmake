@@ -89,9 +89,17 @@ if(NOT JCCL_SANITIZE)
   jccl_shared_library(jccl_portable)
   list(APPEND jccl_loaded jccl_portable)
 endif()
-# A reduction function for Java's tests of user-defined reductions, and a function that changes the environment of the
-# test's process.
-jccl_test_library(jccl_test_functions native/test/functions/environment.cc native/test/functions/scaled_sum.cc)
+# A reduction function for Java's tests of user-defined reductions, a function that changes the environment of the test's
+# process, and functions that count calls of native methods.
+set(jccl_functions native/test/functions/environment.cc native/test/functions/scaled_sum.cc)
+if(JCCL_JNI_HEADERS)
+  list(APPEND jccl_functions native/test/functions/crossings.cc)
+endif()
+jccl_test_library(jccl_test_functions ${jccl_functions})
+if(JCCL_JNI_HEADERS)
+  target_include_directories(jccl_test_functions PRIVATE ${JAVA_INCLUDE_PATH} ${JAVA_INCLUDE_PATH2})
+  target_link_libraries(jccl_test_functions PRIVATE ${CMAKE_DL_LIBS})
+endif()
 # A driver with fake GPUs, under the file name of NVIDIA's driver. Java's tests start programs whose library path
 # contains it.
 add_library(jccl_fake_cuda MODULE native/test/cuda/fake_cuda.cc)

@@ -104,10 +104,6 @@ abstract class DeviceScenarios {
         }
     }
 
-    /**
-     * Counters advance on the device. A graph can therefore be replayed between other operations, if every rank replays
-     * it the same number of times.
-     */
     /** Polls make no garbage: a thread that waits polls thousands of times. */
     @Test
     void operationsMakeNoGarbageButTheirWork() {
@@ -132,6 +128,10 @@ abstract class DeviceScenarios {
         }
     }
 
+    /**
+     * Counters advance on the device. A graph can therefore be replayed between other operations, if every rank replays
+     * it the same number of times.
+     */
     @Test
     void capturedOperationsAreReplayed() {
         try (LocalRanks ranks = LocalRanks.start(2, config().build())) {
