@@ -368,6 +368,28 @@ TEST_F(RegisteredBuffers, ACommunicatorThatIsBusyOnAnotherDeviceHoldsUpNoClosing
   EXPECT_EQ(busy.await(0, last), Code::Ok);
 }
 
+// Operations of a communicator that nobody asks for results have ended all the same, also on the device whose memory is
+// to be unmapped.
+TEST_F(RegisteredBuffers, ACommunicatorThatNobodyAsksHoldsUpNoClosingOnItsDevice) {
+  const Layout layout{{0, 1}, 1, 1};
+  DeviceRuntimeRanks silent(2, 2, 1, {}, layout.firstDevice);
+  Buffers buffers(2, 1000);
+  auto ranks = std::make_unique<Ranks>(layout);
+  const Memory first(layout, 0, kUnit), second(layout, 1, kUnit);
+  const Left unregistered = left();
+  for (int rank = 0; rank < 2; ++rank) {
+    const Issued issued = allReduce(silent, rank, buffers, onTwoChannels(Algorithm::Ring, Protocol::Simple),
+                                    silent.rank(rank).ownStream());
+    ASSERT_EQ(issued.code, Code::Ok) << silent.rank(rank).lastError();
+  }
+  std::vector<uint64_t> numbers;
+  const Status registered = ranks->registerAll({first.at<void>(), second.at<void>()}, 4096, numbers);
+  ASSERT_TRUE(registered.isOk()) << registered.message();
+  EXPECT_EQ(left().mappings, unregistered.mappings + 2);
+  ranks->closeAll(numbers);
+  EXPECT_EQ(left().mappings, unregistered.mappings);
+}
+
 // Memory is not unmapped while a kernel uses it. The kernel's operation and later ones continue.
 TEST_F(TwoProcesses, ABufferThatIsClosedInFlightStaysMapped) {
   const int before = left().mappings;
