@@ -50,7 +50,11 @@ NetConfig Communicator::netConfig() const {
 Status Communicator::connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info) {
   if (!addresses.empty() && !networks_.isOpen()) {
     const Networks::Offer offer = {config_.makeNet, config_.usesIb, !config_.plugin.empty()};
-    if (Status status = networks_.open(netConfig(), offer, addresses); !status) return status;
+    NetConfig net = netConfig();
+    if (config_.encrypts) {
+      if (Status status = crypto::Library::open(&net.crypto); !status) return status;
+    }
+    if (Status status = networks_.open(net, offer, addresses); !status) return status;
   }
   ConnectInfo own{shared_->registry().process(), shared_->id(), 0, {}};
   for (const auto& attached : attachments_) {

@@ -31,6 +31,7 @@ struct CommunicatorConfig {
   int socketThreads = 1;            // threads that move data of TCP connections, including the thread that waits
   int64_t connectTimeoutNanos = 0;  // 0: the network's default
   int64_t peerTimeoutNanos = 0;     // 0: the network's default
+  bool encrypts = false;            // true: all TCP connections are encrypted, or open() fails
   std::vector<uint8_t> secret;      // proves on data sockets that this process belongs to the job
   bool usesIb = false;              // offers InfiniBand verbs in addition if there are adapters
   IbConfig ib;

@@ -28,11 +28,11 @@ inline void socketFrames(const uint8_t* data, size_t size) {
   EventSet events;
   if (!events.open()) std::abort();
   std::array<UniqueFd, 2> sender;
-  std::vector<UniqueFd> sockets(2);
+  std::vector<DataSocket> sockets(2);
   for (size_t i = 0; i < 2; ++i) {
     int pair[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) std::abort();
-    sockets[i].reset(pair[0]);
+    sockets[i] = UniqueFd(pair[0]);
     sender[i].reset(pair[1]);
     ::fcntl(pair[1], F_SETFL, O_NONBLOCK);
   }

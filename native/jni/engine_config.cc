@@ -47,7 +47,8 @@ static_assert(isLayout({JAVA(RANK),
                         JAVA(SOCKET_THREADS),
                         JAVA(SHARING_RANKS),
                         JAVA(SHARED_CORES),
-                        JAVA(RECORDED_OPERATIONS)},
+                        JAVA(RECORDED_OPERATIONS),
+                        JAVA(ENCRYPTED)},
                        JAVA(LENGTH)));
 static_assert(isLayout({JAVA(TEXT_IB_LIBRARY), JAVA(TEXT_IB_HCA), JAVA(TEXT_NET_DEVICES), JAVA(TEXT_NET_PLUGIN),
                         JAVA(TEXT_COMMUNICATOR)},
@@ -151,6 +152,7 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
   c.token[1] = static_cast<uint64_t>(values[JAVA(COMM_ID_LO)]);
   config.streamsPerConnection = static_cast<int>(values[JAVA(STREAMS_PER_CONNECTION)]);
   config.socketThreads = static_cast<int>(values[JAVA(SOCKET_THREADS)]);
+  config.encrypts = values[JAVA(ENCRYPTED)] != 0;
   config.connectTimeoutNanos = values[JAVA(CONNECT_TIMEOUT_NANOS)];
   config.peerTimeoutNanos = values[JAVA(PEER_TIMEOUT_NANOS)];
   config.secret.resize(4 * sizeof(int64_t));

@@ -1,4 +1,5 @@
 // Natives of io.jccl.nativelib.NativeSockets.
+#include "crypto/crypto_library.h"
 #include "io_jccl_nativelib_NativeSockets.h"
 #include "jni/jni_support.h"
 #include "transport/socket_options.h"
@@ -23,5 +24,13 @@ JNIEXPORT jboolean JNICALL Java_io_jccl_nativelib_NativeSockets_bound(JNIEnv* en
     const jint socket = descriptorOf(env, channel);
     if (socket < 0 || !jccl::keepOpen(socket)) return JNI_FALSE;
     return jccl::boundRepetitions(socket) ? JNI_TRUE : JNI_FALSE;
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeSockets_cryptoObstacle(JNIEnv* env, jclass) {
+  return jccl::jni::guarded<jstring>(nullptr, [&]() -> jstring {
+    std::shared_ptr<const jccl::crypto::Library> library;
+    const jccl::Status opened = jccl::crypto::Library::open(&library);
+    return jccl::jni::newString(env, opened ? "" : opened.message());
   });
 }

@@ -52,6 +52,16 @@ Network fakeVerbs(const char* name, int queuePairs) {
           false};
 }
 
+// The same network with encrypted TCP connections.
+Network encrypted(Network network, const char* name) {
+  network.name = name;
+  network.change = [change = network.change](NetConfig& config) {
+    change(config);
+    ASSERT_TRUE(crypto::Library::open(&config.crypto)) << "OpenSSL's libcrypto is missing";
+  };
+  return network;
+}
+
 Network simulated() {
   return {"simulated",
           [] {
@@ -280,7 +290,10 @@ INSTANTIATE_TEST_SUITE_P(Networks, NetConformance,
                                            fakeVerbs("fake_verbs_3_qps", 3), plugIn("plugin_v6", 6),
                                            plugIn("plugin_v7", 7), plugIn("plugin_v8", 8), plugIn("plugin_v9", 9),
                                            plugIn("plugin_v10", 10), plugIn("plugin_v11", 11), plugIn("plugin_v12", 12),
-                                           simulated()),
+                                           encrypted(sockets("", 1, 1), "encrypted_sockets"),
+                                           encrypted(sockets("", 6, 3), "encrypted_sockets_3_threads"),
+                                           encrypted(fakeVerbs("", 1), "encrypted_control_of_verbs"),
+                                           encrypted(plugIn("", 12), "encrypted_control_of_plugin"), simulated()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -48,6 +48,9 @@ inline NetConfig configOf(int rank, int size, int streams = 1) {
   config.communicator.fill(7);
   config.secret.assign(16, 42);
   config.stripeBytes = 16 * 1024;
+  // JCCL_ENCRYPTION=on runs the tests of networks with encrypted connections.
+  const char* encryption = std::getenv("JCCL_ENCRYPTION");  // NOLINT(concurrency-mt-unsafe): nobody sets variables
+  if (encryption != nullptr && std::string(encryption) != "off" && !crypto::Library::open(&config.crypto)) std::abort();
   return config;
 }
 

@@ -137,8 +137,8 @@ class SharedStream : public ::testing::Test, protected SocketStream::Receiver {
     path_->offer(stream_.get());
     ASSERT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
     otherEnd_.reset(pair[1]);
-    std::vector<UniqueFd> sockets;
-    sockets.emplace_back(pair[0]);
+    std::vector<DataSocket> sockets;
+    sockets.emplace_back(UniqueFd(pair[0]));
     receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, nullptr, std::move(sockets), path_);
     ASSERT_TRUE(receiver_->open().isOk());
   }

@@ -43,11 +43,11 @@ class SocketFrames : public ::testing::Test {
     config_ = configOf(0, 2, 2);
     config_.stripeBytes = 64;
     ASSERT_TRUE(events_.open().isOk());
-    std::vector<UniqueFd> sockets(2);
+    std::vector<DataSocket> sockets(2);
     for (size_t i = 0; i < 2; ++i) {
       int pair[2];
       ASSERT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
-      sockets[i].reset(pair[0]);
+      sockets[i] = UniqueFd(pair[0]);
       sender_[i].reset(pair[1]);
     }
     receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, nullptr, std::move(sockets), eagerPath_);

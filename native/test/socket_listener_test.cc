@@ -406,5 +406,137 @@ TEST_F(SocketListenerTest, AListenerThatDoesNotKnowTheSecretIsNotBelieved) {
   EXPECT_EQ(Code::Transport, moved.code());
 }
 
+class EncryptedListenerTest : public SocketListenerTest {
+ protected:
+  void SetUp() override {
+    SocketListenerTest::SetUp();
+    const Status opened = crypto::Library::open(&config_.crypto);
+    if (!opened) GTEST_SKIP() << opened.message();
+  }
+
+  // Drives a member that cannot connect until its time is over, and returns the error.
+  Status failure(SocketDialer& member) {
+    Status moved;
+    const int64_t start = now_;
+    pollUntil([&] {
+      int work = 0;
+      moved = member.progress(now_, &work);
+      // The first attempt has failed once the member waits for the next one.
+      if (moved && member.nextDeadlineNanos() < now_ + 600'000'000) now_ = start + config_.connectTimeoutNanos;
+      return !moved.isOk();
+    });
+    return moved;
+  }
+};
+
+TEST_F(EncryptedListenerTest, BothEndsDeriveTheSameKeys) {
+  const auto member = dialer(config_);
+  ASSERT_TRUE(connectMember(*member));
+  SocketListener::Proven proven;
+  ASSERT_TRUE(listener_->next(&proven));
+  EXPECT_EQ(2, proven.who.from);
+  const DataSocket socket = member->take();
+  ASSERT_TRUE(socket.records != nullptr && proven.socket.records != nullptr);
+  const std::array<uint8_t, 5> text = {1, 2, 3, 4, 5};
+  const std::array<std::span<const uint8_t>, 1> parts = {text};
+  std::array<uint8_t, text.size() + crypto::Records::kOverheadBytes> record;
+  size_t bytes = 0;
+  ASSERT_TRUE(socket.records->seal(parts, record.data(), &bytes));
+  std::array<uint8_t, text.size()> opened{};
+  ASSERT_TRUE(proven.socket.records->open(record.data(), opened.data()));
+  EXPECT_EQ(text, opened);
+}
+
+TEST_F(EncryptedListenerTest, ARecordedIntroductionIsRefused) {
+  const UniqueFd first = unauthenticatedPeer();
+  NetChallenge challenge;
+  ASSERT_TRUE(pollUntil([&] { return ::recv(first.get(), &challenge, sizeof challenge, MSG_DONTWAIT) > 0; }));
+  ASSERT_EQ(NetChallenge::kEncrypted, challenge.version);
+  std::unique_ptr<crypto::Handshake> handshake;
+  ASSERT_TRUE(NetSecret(config_.secret).begin(config_.crypto, challenge, true, &handshake));
+  const NetIntroductionHeader who = header();
+  std::vector<uint8_t> message;
+  ASSERT_TRUE(handshake->write({reinterpret_cast<const uint8_t*>(&who), sizeof who}, &message));
+  EncryptedIntroduction recorded;
+  std::copy(message.begin(), message.end(), recorded.message.begin());
+  ASSERT_EQ(112, ::send(first.get(), &recorded, sizeof recorded, 0));
+  SocketListener::Proven proven;
+  ASSERT_TRUE(pollUntil([&] { return listener_->next(&proven); }));
+
+  const UniqueFd second = unauthenticatedPeer();
+  ASSERT_EQ(112, ::send(second.get(), &recorded, sizeof recorded, 0));
+  ASSERT_TRUE(pollUntil([&] { return listener_->unauthenticated() == 1; }));
+  EXPECT_FALSE(listener_->next(&proven));
+  EXPECT_TRUE(isHungUp(second.get()));
+}
+
+TEST_F(EncryptedListenerTest, AnIntroductionChangedInOneBitIsRefused) {
+  for (size_t bit = 0; bit < 8 * sizeof(EncryptedIntroduction); bit += 13) {
+    const UniqueFd fd = unauthenticatedPeer();
+    NetChallenge challenge;
+    ASSERT_TRUE(pollUntil([&] { return ::recv(fd.get(), &challenge, sizeof challenge, MSG_DONTWAIT) > 0; }));
+    std::unique_ptr<crypto::Handshake> handshake;
+    ASSERT_TRUE(NetSecret(config_.secret).begin(config_.crypto, challenge, true, &handshake));
+    const NetIntroductionHeader who = header();
+    std::vector<uint8_t> message;
+    ASSERT_TRUE(handshake->write({reinterpret_cast<const uint8_t*>(&who), sizeof who}, &message));
+    EncryptedIntroduction introduction;
+    std::copy(message.begin(), message.end(), introduction.message.begin());
+    reinterpret_cast<uint8_t*>(&introduction)[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+    const uint64_t before = listener_->unauthenticated();
+    ASSERT_EQ(112, ::send(fd.get(), &introduction, sizeof introduction, 0));
+    ASSERT_TRUE(pollUntil([&] { return listener_->unauthenticated() == before + 1; })) << "bit=" << bit;
+  }
+  SocketListener::Proven proven;
+  EXPECT_FALSE(listener_->next(&proven));
+}
+
+TEST_F(EncryptedListenerTest, AMemberWithAnotherSecretGetsTheReason) {
+  NetConfig other = config_;
+  other.secret.assign(16, 43);
+  const auto member = dialer(other);
+  const Status moved = failure(*member);
+  EXPECT_NE(std::string::npos, moved.message().find("same secret")) << moved.message();
+  EXPECT_EQ(1u, listener_->unauthenticated());
+}
+
+TEST_F(EncryptedListenerTest, ARefusalIsBelievedBecauseItIsProven) {
+  reply_ = NetHandshakeReply::kOtherRank;
+  const auto member = dialer(config_);
+  Status moved;
+  ASSERT_TRUE(pollUntil([&] {
+    int work = 0;
+    moved = member->progress(now_, &work);
+    return !moved.isOk();
+  }));
+  EXPECT_NE(std::string::npos, moved.message().find("another rank listens there")) << moved.message();
+  SocketListener::Proven proven;
+  EXPECT_FALSE(listener_->next(&proven));
+}
+
+TEST_F(EncryptedListenerTest, AMemberThatDoesNotEncryptGetsTheReason) {
+  NetConfig plain = config_;
+  plain.crypto = nullptr;
+  const auto member = dialer(plain);
+  const Status moved = failure(*member);
+  EXPECT_NE(std::string::npos, moved.message().find("the listener encrypts and this rank does not")) << moved.message();
+}
+
+TEST_F(SocketListenerTest, AMemberThatEncryptsGetsTheReasonFromAListenerThatDoesNot) {
+  NetConfig encrypting = config_;
+  config_.crypto = nullptr;  // also if JCCL_ENCRYPTION is set
+  if (const Status opened = crypto::Library::open(&encrypting.crypto); !opened) GTEST_SKIP() << opened.message();
+  const auto member = dialer(encrypting);
+  Status moved;
+  const int64_t start = now_;
+  ASSERT_TRUE(pollUntil([&] {
+    int work = 0;
+    moved = member->progress(now_, &work);
+    if (moved && member->nextDeadlineNanos() < now_ + 600'000'000) now_ = start + config_.connectTimeoutNanos;
+    return !moved.isOk();
+  }));
+  EXPECT_NE(std::string::npos, moved.message().find("this rank encrypts and the listener does not")) << moved.message();
+}
+
 }  // namespace
 }  // namespace jccl::socket_listener_test

@@ -18,7 +18,7 @@ namespace jccl {
 class ControlListener final : public NetListener, private SocketListener::Judge {
  public:
   // Makes the receiving end of a connection whose TCP connection is authenticated.
-  using Accept = std::function<Status(const NetIntroductionHeader& who, UniqueFd socket,
+  using Accept = std::function<Status(const NetIntroductionHeader& who, DataSocket socket,
                                       std::unique_ptr<NetRecvConnection>* connection)>;
 
   ControlListener(const NetConfig& config, EventSet& controlEvents, Accept accept)

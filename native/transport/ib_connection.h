@@ -67,7 +67,7 @@ class IbSendConnection final : public NetSendConnection, private IbQueuePairs::L
   };
 
   Status shakeHands(int64_t nowNanos, int* work);
-  Status introduce(UniqueFd socket);
+  Status introduce(DataSocket socket);
   Status ping();
   bool mayPush(uint64_t sequence) const;
   Status push(uint64_t sequence);
@@ -97,7 +97,7 @@ class IbRecvConnection final : public NetRecvConnection, private IbQueuePairs::L
  public:
   IbRecvConnection(const NetConfig& config, int peer, verbs::Adapter& adapter, EventSet& dataEvents);
 
-  Status open(UniqueFd socket, EventSet& controlEvents);
+  Status open(DataSocket socket, EventSet& controlEvents);
   Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override;
   void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) override;
   Status test(uint64_t sequence, bool* done, NetArrival* arrival) override;

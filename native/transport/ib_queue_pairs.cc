@@ -33,7 +33,7 @@ IbQueuePairs::~IbQueuePairs() {
   if (events_ != nullptr) events_->remove(completions_->fd());
 }
 
-Status IbQueuePairs::open(UniqueFd socket, EventSet& events) {
+Status IbQueuePairs::open(DataSocket socket, EventSet& events) {
   control_ = std::make_unique<NetControlConnection>(std::move(socket), peer_, sizeof(verbs::ConnectionInfo));
   // The rings have pages of their own, which children that the application forks do not inherit (ibv_fork_init).
   memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(pageBytes(), pageBytes())));

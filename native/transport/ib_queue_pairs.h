@@ -102,7 +102,7 @@ class IbQueuePairs : public EventHandler {
   static constexpr uint32_t kMaxCreditsAndCts = 3 * kNetInFlight;
 
   // Makes queue pairs in state Init. `events` watches their completions and the control connection.
-  Status open(UniqueFd socket, EventSet& events);
+  Status open(DataSocket socket, EventSet& events);
   Status sendInfo();
   // Connects the queue pairs to those that the info from the control connection names: RTR, RTS.
   Status join();

@@ -10,7 +10,7 @@ IbRecvConnection::IbRecvConnection(const NetConfig& config, int peer, verbs::Ada
       sharing_(static_cast<uint32_t>(config.ib.queuePairs), config.ib.splitData),
       queuePairs_(config, adapter, peer) {}
 
-Status IbRecvConnection::open(UniqueFd socket, EventSet& controlEvents) {
+Status IbRecvConnection::open(DataSocket socket, EventSet& controlEvents) {
   return queuePairs_.open(std::move(socket), controlEvents);
 }
 

@@ -48,7 +48,7 @@ Status IbSendConnection::test(uint64_t sequence, bool* done) {
   return Status::ok();
 }
 
-Status IbSendConnection::introduce(UniqueFd socket) {
+Status IbSendConnection::introduce(DataSocket socket) {
   queuePairs_ = std::make_unique<IbQueuePairs>(config_, adapter_, peer_);
   if (Status opened = queuePairs_->open(std::move(socket), controlEvents_); !opened) return opened;
   for (uint8_t qp = 0; qp < queuePairs_->count(); ++qp) {
@@ -74,7 +74,7 @@ Status IbSendConnection::shakeHands(int64_t nowNanos, int* work) {
   if (startedNanos_ < 0) startedNanos_ = nowNanos;
   if (state_ == State::Dialling) {
     if (Status dialled = dialer_->progress(nowNanos, work); !dialled || !dialer_->done()) return dialled;
-    UniqueFd socket = dialer_->take();
+    DataSocket socket = dialer_->take();
     dialer_.reset();
     if (Status introduced = introduce(std::move(socket)); !introduced) return introduced;
   }

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "crypto/crypto_library.h"
 #include "transport/net_paths.h"
 #include "verbs/adapter.h"
 
@@ -24,6 +26,8 @@ struct NetConfig {
   int channels = 1;
   std::array<uint8_t, 16> communicator{};  // id of the communicator, different for every split and every job
   std::vector<uint8_t> secret;             // known to every rank of the job and to no other process
+  // encrypts all TCP connections; null: they are not encrypted. Null on all ranks or on none.
+  std::shared_ptr<const crypto::Library> crypto;
 
   int streams = 1;  // number of TCP connections per connection; equal on all ranks
   int threads = 1;  // number of threads that move the data of all TCP connections, including the thread that polls

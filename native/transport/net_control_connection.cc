@@ -2,7 +2,9 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "transport/socket_options.h"
 
@@ -34,16 +36,70 @@ std::string NetControlConnection::describe() const {
 
 Status NetControlConnection::send(const void* info, size_t bytes) {
   // The send buffer of a new connection always has space for this message.
-  if (::send(socket_.get(), info, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes)) return Status::ok();
+  if (sendSome(info, bytes) == static_cast<ssize_t>(bytes)) return Status::ok();
   const int error = errno;
   return Status::transport("net: lost " + describe() + ": send errno=" + std::to_string(error) + " (" +
                            errorText(error) + "): " + socketHint(error));
 }
 
+// Sends a message, as one record if the connection is encrypted. Returns `bytes` if the kernel has accepted all of it.
+ssize_t NetControlConnection::sendSome(const void* data, size_t bytes) {
+  if (records_ == nullptr) return ::send(socket_.get(), data, bytes, MSG_NOSIGNAL);
+  std::vector<uint8_t> record(bytes + crypto::Records::kOverheadBytes);
+  const std::array<std::span<const uint8_t>, 1> parts = {std::span(static_cast<const uint8_t*>(data), bytes)};
+  size_t recordBytes = 0;
+  if (!records_->seal(parts, record.data(), &recordBytes)) {
+    errno = EIO;
+    return -1;
+  }
+  const ssize_t sent = ::send(socket_.get(), record.data(), recordBytes, MSG_NOSIGNAL);
+  return sent == static_cast<ssize_t>(recordBytes) ? static_cast<ssize_t>(bytes) : std::min<ssize_t>(sent, 0);
+}
+
+// Sets *got to the number of bytes that were received; like recv() 0 at the end, and -1 with errno on failure. Fails if
+// a record was changed or cut.
+Status NetControlConnection::receiveSome(uint8_t* to, size_t bytes, ssize_t* got) {
+  if (records_ == nullptr) {
+    *got = ::recv(socket_.get(), to, bytes, 0);
+    return Status::ok();
+  }
+  while (plainTaken_ == plain_.size()) {
+    constexpr size_t kLengthBytes = crypto::Records::kLengthBytes;
+    size_t needed = kLengthBytes;
+    if (sealed_.size() >= kLengthBytes) needed = crypto::Records::bytesOf(sealed_.data());
+    if (needed == 0) return Status::transport("net: " + describe() + " sent something that is no encrypted record");
+    if (sealed_.size() < needed) {
+      const size_t before = sealed_.size();
+      sealed_.resize(needed);
+      *got = ::recv(socket_.get(), sealed_.data() + before, needed - before, 0);
+      const int error = errno;
+      sealed_.resize(before + static_cast<size_t>(std::max<ssize_t>(*got, 0)));
+      errno = error;
+      if (*got == 0 && before > 0) {
+        return Status::transport("net: lost " + describe() + ": the connection ended within an encrypted record");
+      }
+      if (*got <= 0) return Status::ok();
+      continue;
+    }
+    plain_.resize(needed - crypto::Records::kOverheadBytes);
+    plainTaken_ = 0;
+    if (Status opened = records_->open(sealed_.data(), plain_.data()); !opened) {
+      plain_.clear();
+      return Status::transport("net: lost " + describe() + ": " + opened.message());
+    }
+    sealed_.clear();
+  }
+  const size_t moved = std::min(bytes, plain_.size() - plainTaken_);
+  std::memcpy(to, plain_.data() + plainTaken_, moved);
+  plainTaken_ += moved;
+  *got = static_cast<ssize_t>(moved);
+  return Status::ok();
+}
+
 void NetControlConnection::sendFin() {
   // The result is ignored. If the other end is gone, no process waits for the FIN. If the send buffer is full because
   // the other end does not read, the other end sees the connection end without a FIN.
-  [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &kFin, 1, MSG_NOSIGNAL);
+  [[maybe_unused]] const ssize_t sent = sendSome(&kFin, 1);
   ::shutdown(socket_.get(), SHUT_WR);
 }
 
@@ -59,8 +115,9 @@ Status NetControlConnection::progress(int* work) {
   while (readable_) {
     std::array<uint8_t, 1> byte{};
     const bool readsInfo = !hasInfo();
-    void* to = readsInfo ? info_.data() + received_ : byte.data();
-    const ssize_t got = ::recv(socket_.get(), to, readsInfo ? info_.size() - received_ : 1, 0);
+    uint8_t* to = readsInfo ? info_.data() + received_ : byte.data();
+    ssize_t got = 0;
+    if (Status read = receiveSome(to, readsInfo ? info_.size() - received_ : 1, &got); !read) return read;
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) {
       readable_ = false;

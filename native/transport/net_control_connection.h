@@ -5,13 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/fd.h"
 #include "base/status.h"
+#include "transport/data_socket.h"
 #include "transport/event_set.h"
 #include "transport/socket_address.h"
 
@@ -22,8 +23,8 @@ namespace jccl {
 // do not show this, but the kernel closes the sockets of a dead process at once.
 class NetControlConnection : public EventHandler {
  public:
-  NetControlConnection(UniqueFd socket, int peer, size_t infoBytes)
-      : socket_(std::move(socket)), peer_(peer), info_(infoBytes) {}
+  NetControlConnection(DataSocket socket, int peer, size_t infoBytes)
+      : socket_(std::move(socket.fd)), records_(std::move(socket.records)), peer_(peer), info_(infoBytes) {}
   ~NetControlConnection() override;
 
   // Adds the connection to `events` and removes it from the set that watched it before.
@@ -66,9 +67,15 @@ class NetControlConnection : public EventHandler {
     std::array<uint8_t, sizeof(uint64_t)> value;
   };
   Status send(const void* info, size_t bytes);
+  ssize_t sendSome(const void* data, size_t bytes);
+  Status receiveSome(uint8_t* to, size_t bytes, ssize_t* got);
   Status read(uint8_t byte);
 
   UniqueFd socket_;
+  const std::unique_ptr<crypto::Records> records_;  // null: the bytes are not encrypted
+  std::vector<uint8_t> sealed_;                     // the received part of the next record
+  std::vector<uint8_t> plain_;                      // the bytes of the last record
+  size_t plainTaken_ = 0;                           // number of bytes of plain_ that have been read
   const int peer_;
   EventSet* events_ = nullptr;
   std::vector<uint8_t> info_;

@@ -2,6 +2,9 @@
 
 #include <sys/random.h>
 
+#include <cstring>
+#include <string_view>
+
 namespace jccl {
 
 Sha256Digest NetSecret::proveConnector(const NetNonce& challenge, const NetIntroductionHeader& header) const {
@@ -32,6 +35,24 @@ bool NetSecret::believesListener(const NetNonce& challenge, const NetIntroductio
                                  const NetHandshakeReply& reply) const {
   const Sha256Digest expected = proveListener(challenge, header, reply.code);
   return equalInConstantTime(expected.data(), reply.proof.data(), expected.size());
+}
+
+Status NetSecret::begin(const std::shared_ptr<const crypto::Library>& library, const NetChallenge& challenge,
+                        bool connects, std::unique_ptr<crypto::Handshake>* handshake) const {
+  crypto::Key ephemeral;
+  if (::getrandom(ephemeral.data(), ephemeral.size(), 0) != static_cast<ssize_t>(ephemeral.size())) {
+    return Status::system("getrandom", "key of a handshake");
+  }
+  constexpr std::string_view kPreShared = "noise psk";
+  constexpr std::string_view kPrologue = "JCCL data";
+  std::array<uint8_t, kPrologue.size() + sizeof challenge> prologue;
+  std::memcpy(prologue.data(), kPrologue.data(), kPrologue.size());
+  std::memcpy(prologue.data() + kPrologue.size(), &challenge, sizeof challenge);
+  crypto::Key preShared = hmacSha256(key_, kPreShared.data(), kPreShared.size());
+  *handshake = std::make_unique<crypto::Handshake>(library, connects, preShared, prologue, ephemeral);
+  library->cleanse(preShared.data(), preShared.size());
+  library->cleanse(ephemeral.data(), ephemeral.size());
+  return Status::ok();
 }
 
 Status freshNonce(NetNonce* nonce) {

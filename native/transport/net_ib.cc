@@ -140,7 +140,7 @@ uint32_t IbNet::linkLayers() const {
 }
 
 Status IbNet::listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) {
-  const auto accept = [this](const NetIntroductionHeader& who, UniqueFd socket,
+  const auto accept = [this](const NetIntroductionHeader& who, DataSocket socket,
                              std::unique_ptr<NetRecvConnection>* connection) -> Status {
     verbs::Adapter& adapter =
         adapterOf(paths_.receiving(who.from, who.channel), who.channel, "from_rank=" + std::to_string(who.from));

@@ -95,7 +95,7 @@ void PluginNet::setPaths(const NetPaths& paths) {
 }
 
 Status PluginNet::listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) {
-  const auto accept = [this](const NetIntroductionHeader& who, UniqueFd socket,
+  const auto accept = [this](const NetIntroductionHeader& who, DataSocket socket,
                              std::unique_ptr<NetRecvConnection>* connection) -> Status {
     const PluginDevice& device =
         deviceOf(paths_.receiving(who.from, who.channel), who.channel, "from_rank=" + std::to_string(who.from));

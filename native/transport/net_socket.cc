@@ -41,16 +41,17 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
       // the connection is complete; this stream is from an attempt that the dialer gave up
       if (streams.accepted) continue;
       // A stream that arrives again replaces the first one, which its dialer has given up.
-      streams.fds.resize(proven.who.streams);
-      streams.fds[proven.who.stream] = std::move(proven.socket);
-      const bool whole = std::all_of(streams.fds.begin(), streams.fds.end(), [](const UniqueFd& fd) { return !!fd; });
+      streams.sockets.resize(proven.who.streams);
+      streams.sockets[proven.who.stream] = std::move(proven.socket);
+      const bool whole = std::all_of(streams.sockets.begin(), streams.sockets.end(),
+                                     [](const DataSocket& socket) { return !!socket; });
       if (!whole) continue;
       streams.accepted = true;
       *route = {proven.who.communicator, proven.who.from, proven.who.to, proven.who.channel};
-      auto made =
-          std::make_unique<SocketRecvConnection>(config_, proven.who.from, dataEvents_, pool_, std::move(streams.fds),
-                                                 eagerPaths_->of(proven.who.from, proven.who.channel));
-      streams.fds.clear();
+      auto made = std::make_unique<SocketRecvConnection>(config_, proven.who.from, dataEvents_, pool_,
+                                                         std::move(streams.sockets),
+                                                         eagerPaths_->of(proven.who.from, proven.who.channel));
+      streams.sockets.clear();
       if (Status opened = made->open(); !opened) return opened;
       *connection = std::move(made);
       return Status::ok();
@@ -60,7 +61,7 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
 
  private:
   struct Streams {
-    std::vector<UniqueFd> fds;
+    std::vector<DataSocket> sockets;
     bool accepted = false;
   };
 

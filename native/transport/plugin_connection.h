@@ -190,7 +190,7 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   PluginRecvConnection(const NetConfig& config, int peer, PluginDevice device);
   ~PluginRecvConnection() override;
 
-  Status open(UniqueFd socket, EventSet& controlEvents);
+  Status open(DataSocket socket, EventSet& controlEvents);
   Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override;
   void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) override;
   Status test(uint64_t sequence, bool* done, NetArrival* arrival) override;

@@ -19,7 +19,7 @@ PluginRecvConnection::~PluginRecvConnection() {
   }
 }
 
-Status PluginRecvConnection::open(UniqueFd socket, EventSet& controlEvents) {
+Status PluginRecvConnection::open(DataSocket socket, EventSet& controlEvents) {
   control_ = std::make_unique<NetControlConnection>(std::move(socket), peer_, 0);
   if (Status watched = control_->watch(controlEvents); !watched) return watched;
   PluginHandles handles;

@@ -184,13 +184,13 @@ std::string SocketSendConnection::describe() const {
 }
 
 SocketRecvConnection::SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents,
-                                           std::shared_ptr<IoThreadPool> pool, std::vector<UniqueFd> sockets,
+                                           std::shared_ptr<IoThreadPool> pool, std::vector<DataSocket> sockets,
                                            std::shared_ptr<SocketEagerPath> eagerPath)
     : config_(config),
       together_(config, std::move(pool)),
       eagerPath_(std::move(eagerPath)),
       ownsEagerPath_(SocketEagerPath::isOwnedBy(peer, config.rank)) {
-  for (UniqueFd& socket : sockets) {
+  for (DataSocket& socket : sockets) {
     const auto index = static_cast<uint32_t>(streams_.size());
     streams_.push_back(
         std::make_unique<SocketStream>(std::move(socket), peer, dataEvents, index, config.pollsAfterData));

@@ -92,7 +92,7 @@ class SocketSendConnection final : public NetSendConnection {
 class SocketRecvConnection final : public NetRecvConnection, private SocketStream::Receiver {
  public:
   SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents, std::shared_ptr<IoThreadPool> pool,
-                       std::vector<UniqueFd> sockets, std::shared_ptr<SocketEagerPath> eagerPath);
+                       std::vector<DataSocket> sockets, std::shared_ptr<SocketEagerPath> eagerPath);
   ~SocketRecvConnection() override;
 
   Status open();

@@ -20,6 +20,18 @@ std::vector<SocketAddress> ofFamily(const std::vector<SocketAddress>& addresses,
   return found;
 }
 
+uint32_t versionOf(const NetConfig& config) { return config.crypto == nullptr ? 1 : NetChallenge::kEncrypted; }
+
+// Returns why this rank cannot continue after a challenge of another version.
+std::string otherVersion(const NetChallenge& challenge, const NetConfig& config) {
+  const bool isKnown = challenge.version == 1 || challenge.version == NetChallenge::kEncrypted;
+  if (challenge.magic != NetChallenge::kMagic || !isKnown)
+    return "something else than this version of JCCL listens there";
+  return config.crypto == nullptr
+             ? "the listener encrypts and this rank does not; set JCCL_ENCRYPTION alike on all ranks"
+             : "this rank encrypts and the listener does not; set JCCL_ENCRYPTION alike on all ranks";
+}
+
 }  // namespace
 
 Status SocketDialer::pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> published,
@@ -164,9 +176,26 @@ bool SocketDialer::receive(T* message, int64_t nowNanos) {
   return true;
 }
 
+Status SocketDialer::prepareIntroduction() {
+  if (Status fresh = freshNonce(&introduction_.header.nonce); !fresh) return fresh;
+  if (config_.crypto == nullptr) {
+    introduction_.proof = secret_.proveConnector(challenge_.nonce, introduction_.header);
+    return Status::ok();
+  }
+  if (Status begun = secret_.begin(config_.crypto, challenge_, true, &handshake_); !begun) return begun;
+  std::vector<uint8_t> message;
+  const auto* header = reinterpret_cast<const uint8_t*>(&introduction_.header);
+  if (Status written = handshake_->write({header, sizeof introduction_.header}, &message); !written) return written;
+  std::copy(message.begin(), message.end(), encryptedIntroduction_.message.begin());
+  return Status::ok();
+}
+
 bool SocketDialer::introduce(int64_t nowNanos) {
-  const ssize_t put = ::send(socket_.get(), reinterpret_cast<const uint8_t*>(&introduction_) + moved_,
-                             sizeof introduction_ - moved_, MSG_NOSIGNAL);
+  const bool encrypted = config_.crypto != nullptr;
+  const auto* message = encrypted ? reinterpret_cast<const uint8_t*>(&encryptedIntroduction_)
+                                  : reinterpret_cast<const uint8_t*>(&introduction_);
+  const size_t bytes = encrypted ? sizeof encryptedIntroduction_ : sizeof introduction_;
+  const ssize_t put = ::send(socket_.get(), message + moved_, bytes - moved_, MSG_NOSIGNAL);
   if (put < 0 && (errno == EAGAIN || errno == EINTR)) {
     ready_ = errno == EINTR;
     return ready_;
@@ -177,7 +206,7 @@ bool SocketDialer::introduce(int64_t nowNanos) {
     return true;
   }
   moved_ += static_cast<size_t>(put);
-  if (moved_ < sizeof introduction_) return true;
+  if (moved_ < bytes) return true;
   moved_ = 0;
   state_ = State::Proved;
   // The listener may have accepted this attempt already, and would then refuse another one. So this attempt continues
@@ -185,6 +214,21 @@ bool SocketDialer::introduce(int64_t nowNanos) {
   // closes its connection.
   attemptEndsNanos_ = startedNanos_ + config_.connectTimeoutNanos;
   return true;
+}
+
+// Checks the listener's reply. Fails if the listener does not know the secret.
+Status SocketDialer::readReply() {
+  if (config_.crypto == nullptr) {
+    const bool believed = secret_.believesListener(challenge_.nonce, introduction_.header, reply_);
+    return believed ? Status::ok() : Status::transport("the listener does not know the secret of this job");
+  }
+  const std::span code(reinterpret_cast<uint8_t*>(&reply_.code), sizeof reply_.code);
+  if (Status read = handshake_->read(encryptedReply_.message, code); !read) {
+    return Status::transport("the listener does not know the secret of this job: " + read.message());
+  }
+  records_ = std::make_unique<crypto::Records>(config_.crypto, handshake_->split());
+  handshake_.reset();
+  return Status::ok();
 }
 
 void SocketDialer::conclude() {
@@ -206,20 +250,24 @@ bool SocketDialer::step(int64_t nowNanos) {
       return finishConnect(nowNanos);
     case State::Challenged:
       if (!receive(&challenge_, nowNanos)) return ready_ && state_ == State::Challenged;
-      if (challenge_.magic != NetChallenge::kMagic || challenge_.version != 1) {
-        lose(nowNanos, "something else than this version of JCCL listens there");
+      if (challenge_.magic != NetChallenge::kMagic || challenge_.version != versionOf(config_)) {
+        lose(nowNanos, otherVersion(challenge_, config_));
         return true;
       }
-      if (!freshNonce(&introduction_.header.nonce)) return false;
-      introduction_.proof = secret_.proveConnector(challenge_.nonce, introduction_.header);
+      if (Status prepared = prepareIntroduction(); !prepared) {
+        lose(nowNanos, prepared.message());
+        return true;
+      }
       state_ = State::Introducing;
       return true;
     case State::Introducing:
       return introduce(nowNanos);
     case State::Proved:
-      if (!receive(&reply_, nowNanos)) return ready_ && state_ == State::Proved;
-      if (!secret_.believesListener(challenge_.nonce, introduction_.header, reply_)) {
-        lose(nowNanos, "the listener does not know the secret of this job");
+      if (!(config_.crypto == nullptr ? receive(&reply_, nowNanos) : receive(&encryptedReply_, nowNanos))) {
+        return ready_ && state_ == State::Proved;
+      }
+      if (Status read = readReply(); !read) {
+        lose(nowNanos, read.message());
         return true;
       }
       conclude();

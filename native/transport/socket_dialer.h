@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/status.h"
+#include "transport/data_socket.h"
 #include "transport/event_set.h"
 #include "transport/net_config.h"
 #include "transport/net_handshake.h"
@@ -48,7 +50,7 @@ class SocketDialer : public EventHandler {
 
   Status progress(int64_t nowNanos, int* work);
   bool done() const { return state_ == State::Done; }
-  UniqueFd take() { return std::move(socket_); }
+  DataSocket take() { return {std::move(socket_), std::move(records_)}; }
   int64_t nextDeadlineNanos() const;
   std::string describe() const;
   void onEvents(uint32_t) override { ready_ = true; }
@@ -61,7 +63,9 @@ class SocketDialer : public EventHandler {
   bool finishConnect(int64_t nowNanos);
   template <typename T>
   bool receive(T* message, int64_t nowNanos);
+  Status prepareIntroduction();
   bool introduce(int64_t nowNanos);
+  Status readReply();
   void conclude();
   void lose(int64_t nowNanos, const std::string& why);
   void loseHere(int64_t nowNanos, const Status& why);
@@ -74,6 +78,10 @@ class SocketDialer : public EventHandler {
   NetIntroduction introduction_;
   NetChallenge challenge_;
   NetHandshakeReply reply_;
+  std::unique_ptr<crypto::Handshake> handshake_;  // null unless an encrypted attempt has begun
+  EncryptedIntroduction encryptedIntroduction_;
+  EncryptedReply encryptedReply_;
+  std::unique_ptr<crypto::Records> records_;
 
   State state_ = State::Waiting;
   UniqueFd socket_;

@@ -81,9 +81,9 @@ SocketListener::Clients::iterator SocketListener::forget(Clients::iterator clien
 }
 
 bool SocketListener::challenge(HalfOpen& client) {
-  NetChallenge challenge;
+  NetChallenge& challenge = client.challenge;
+  if (config_.crypto != nullptr) challenge.version = NetChallenge::kEncrypted;
   if (!freshNonce(&challenge.nonce)) return false;
-  client.nonce = challenge.nonce;
   // The send buffer of a new connection always has space for the challenge.
   return ::send(client.socket.get(), &challenge, sizeof challenge, MSG_NOSIGNAL) == sizeof challenge;
 }
@@ -113,28 +113,59 @@ bool SocketListener::acceptAll(int listener, int64_t nowNanos, int* work) {
   }
 }
 
+// Returns true if the client has proved the secret. Reads the header of an encrypted introduction.
+bool SocketListener::believes(HalfOpen& client) const {
+  if (config_.crypto == nullptr) return secret_.believesConnector(client.challenge.nonce, client.introduction);
+  if (!secret_.begin(config_.crypto, client.challenge, false, &client.handshake)) return false;
+  NetIntroductionHeader& who = client.introduction.header;
+  return client.handshake->read(client.encrypted.message, {reinterpret_cast<uint8_t*>(&who), sizeof who}).isOk();
+}
+
+// Sends the reply. Passes on the client's socket if the kernel accepts the reply.
+bool SocketListener::answer(HalfOpen& client, uint32_t code, DataSocket* socket) {
+  if (config_.crypto == nullptr) {
+    NetHandshakeReply reply;
+    reply.code = code;
+    reply.proof = secret_.proveListener(client.challenge.nonce, client.introduction.header, code);
+    if (::send(client.socket.get(), &reply, sizeof reply, MSG_NOSIGNAL) != sizeof reply) return false;
+    *socket = DataSocket(std::move(client.socket));
+    return true;
+  }
+  std::vector<uint8_t> message;
+  if (!client.handshake->write({reinterpret_cast<const uint8_t*>(&code), sizeof code}, &message)) return false;
+  const auto bytes = static_cast<ssize_t>(message.size());
+  if (::send(client.socket.get(), message.data(), message.size(), MSG_NOSIGNAL) != bytes) return false;
+  *socket = DataSocket(std::move(client.socket),
+                       std::make_unique<crypto::Records>(config_.crypto, client.handshake->split()));
+  return true;
+}
+
 void SocketListener::judgeAndAnswer(HalfOpen& client) {
   const NetIntroductionHeader& who = client.introduction.header;
-  NetHandshakeReply reply;
-  reply.code = judge_.judge(who);
-  reply.proof = secret_.proveListener(client.nonce, who, reply.code);
-  const bool answered = ::send(client.socket.get(), &reply, sizeof reply, MSG_NOSIGNAL) == sizeof reply;
-  if (reply.code != NetHandshakeReply::kWelcome) {
+  const uint32_t code = judge_.judge(who);
+  const std::string peer = SocketAddress::peerOf(client.socket.get()).toString();
+  const int watched = client.socket.get();
+  DataSocket socket;
+  const bool answered = answer(client, code, &socket);
+  if (answered) events_.remove(watched);
+  if (code != NetHandshakeReply::kWelcome) {
     logMessage(LogLevel::Warn, "net",
                "refused a connection of this job: from_rank=" + std::to_string(who.from) +
-                   " to_rank=" + std::to_string(who.to) + " channel=" + std::to_string(who.channel) + " at " +
-                   SocketAddress::peerOf(client.socket.get()).toString() + ": " + refusalText(reply.code));
+                   " to_rank=" + std::to_string(who.to) + " channel=" + std::to_string(who.channel) + " at " + peer +
+                   ": " + refusalText(code));
     return;
   }
   if (!answered) return;  // the client left in the meantime, and will dial again
-  events_.remove(client.socket.get());
-  proven_.push_back({std::move(client.socket), who});
+  proven_.push_back({std::move(socket), who});
 }
 
 bool SocketListener::advance(HalfOpen& client, int* work) {
   while (client.readable) {
-    auto* to = reinterpret_cast<uint8_t*>(&client.introduction) + client.received;
-    const ssize_t got = ::recv(client.socket.get(), to, sizeof client.introduction - client.received, 0);
+    const bool encrypted = config_.crypto != nullptr;
+    auto* message =
+        encrypted ? reinterpret_cast<uint8_t*>(&client.encrypted) : reinterpret_cast<uint8_t*>(&client.introduction);
+    const size_t bytes = encrypted ? sizeof client.encrypted : sizeof client.introduction;
+    const ssize_t got = ::recv(client.socket.get(), message + client.received, bytes - client.received, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) {
       client.readable = false;
@@ -146,14 +177,16 @@ bool SocketListener::advance(HalfOpen& client, int* work) {
       return true;
     }
     client.received += static_cast<uint32_t>(got);
-    const NetIntroductionHeader& who = client.introduction.header;
+    const uint32_t magic = encrypted ? client.encrypted.magic : client.introduction.header.magic;
+    const uint32_t version = encrypted ? client.encrypted.version : client.introduction.header.version;
     // The first bytes already show garbage, so the rest need not be waited for.
-    if (client.received >= 8 && (who.magic != NetIntroductionHeader::kMagic || who.version != 1)) {
+    if (client.received >= 8 &&
+        (magic != NetIntroductionHeader::kMagic || version != (encrypted ? NetChallenge::kEncrypted : 1))) {
       drop(client.socket.get(), "it does not speak JCCL, or another version of it");
       return true;
     }
-    if (client.received < sizeof client.introduction) continue;
-    if (!secret_.believesConnector(client.nonce, client.introduction)) {
+    if (client.received < bytes) continue;
+    if (!believes(client)) {
       drop(client.socket.get(), "it does not know the secret of this job");
       return true;
     }

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <deque>
 #include <list>
+#include <memory>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/status.h"
+#include "transport/data_socket.h"
 #include "transport/event_set.h"
 #include "transport/net_config.h"
 #include "transport/net_handshake.h"
@@ -21,7 +23,7 @@ namespace jccl {
 class SocketListener : public EventHandler {
  public:
   struct Proven {
-    UniqueFd socket;
+    DataSocket socket;
     NetIntroductionHeader who;
   };
 
@@ -56,11 +58,13 @@ class SocketListener : public EventHandler {
  private:
   struct HalfOpen : EventHandler {
     UniqueFd socket;
-    NetNonce nonce{};
+    NetChallenge challenge;
     int64_t deadlineNanos = 0;
     uint32_t received = 0;
     bool readable = true;
     NetIntroduction introduction;
+    EncryptedIntroduction encrypted;  // received instead of `introduction` if connections are encrypted
+    std::unique_ptr<crypto::Handshake> handshake;
     void onEvents(uint32_t) override { readable = true; }
   };
   using Clients = std::list<HalfOpen>;  // oldest first; a list, since the event set points at its nodes
@@ -70,6 +74,8 @@ class SocketListener : public EventHandler {
   void noteRefusal(int64_t nowNanos, int error);
   bool challenge(HalfOpen& client);
   bool advance(HalfOpen& client, int* work);  // returns true if the client is finished
+  bool believes(HalfOpen& client) const;
+  bool answer(HalfOpen& client, uint32_t code, DataSocket* socket);
   void judgeAndAnswer(HalfOpen& client);
   void drop(int socket, const char* why);
   Clients::iterator forget(Clients::iterator client);

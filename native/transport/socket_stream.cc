@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "transport/socket_options.h"
 
@@ -16,16 +18,24 @@ constexpr size_t kFramesPerCall = 8;
 // twice.
 constexpr size_t kBulkBytes = 8192;
 
+constexpr size_t kBufferBytes = 16384;
+
+std::span<const uint8_t> bytesOf(const SocketFrame& frame) {
+  return {reinterpret_cast<const uint8_t*>(&frame), sizeof frame};
+}
+
 }  // namespace
 
-SocketStream::SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t index, int pollsAfterData)
-    : socket_(std::move(socket)),
+SocketStream::SocketStream(DataSocket socket, int peer, EventSet& events, uint32_t index, int pollsAfterData)
+    : socket_(std::move(socket.fd)),
+      sealing_(socket.records == nullptr ? nullptr : std::make_unique<SealedStream>(std::move(socket.records))),
       peer_(peer),
       events_(events),
       index_(index),
       pollsAfterData_(pollsAfterData),
       local_(SocketAddress::localOf(socket_.get())),
-      remote_(SocketAddress::peerOf(socket_.get())) {}
+      remote_(SocketAddress::peerOf(socket_.get())),
+      buffer_(sealing_ == nullptr ? kBufferBytes : sizeof(SocketFrame) + crypto::Records::kMaxPlainBytes) {}
 
 SocketStream::~SocketStream() { events_.remove(socket_.get()); }
 
@@ -68,7 +78,12 @@ void SocketStream::sendFin() {
   frame.kind = SocketFrame::kFin;
   // Fails if the kernel's buffer is full. The peer then takes the end of the stream for the death of this process, as
   // it would without a FIN message.
-  [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &frame, sizeof frame, MSG_NOSIGNAL | MSG_DONTWAIT);
+  std::span<const uint8_t> bytes = bytesOf(frame);
+  if (sealing_ != nullptr) {
+    const std::array<std::span<const uint8_t>, 1> parts = {bytes};
+    if (sealing_->seal(parts)) bytes = sealing_->unsent();
+  }
+  [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(socket_.get(), SHUT_WR);
 }
 
@@ -79,7 +94,52 @@ Status SocketStream::checkAnswers(int64_t nowNanos, int64_t limitNanos) {
                            PeerSilence::packetsLost(socket_.get()));
 }
 
+// Encrypts queued frames until the buffer for the kernel is full. Short frames share a record. The header of a long
+// frame has a record of its own, so that the receiver can decrypt the data straight to its destination.
+Status SocketStream::sealSome() {
+  while (sealing_->hasSpace() && sealedFrames_ < queue_.size()) {
+    std::array<std::span<const uint8_t>, 2 * kFramesPerCall> parts;
+    size_t count = 0;
+    if (const Queued& first = queue_[sealedFrames_]; first.frame.length > kBulkBytes) {
+      const size_t sealed = frontSent_;
+      if (sealed == 0) {
+        parts[count++] = bytesOf(first.frame);
+      } else {
+        const size_t begin = sealed - sizeof first.frame;
+        const size_t rest = first.frame.length - begin;
+        parts[count++] = {first.data + begin, std::min(rest, crypto::Records::kMaxPlainBytes)};
+      }
+      frontSent_ += parts[0].size();
+      if (frontSent_ == first.bytes()) {
+        ++sealedFrames_;
+        frontSent_ = 0;
+      }
+    } else {
+      size_t space = crypto::Records::kMaxPlainBytes;
+      while (sealedFrames_ < queue_.size() && count < parts.size()) {
+        const Queued& next = queue_[sealedFrames_];
+        if (next.frame.length > kBulkBytes || next.bytes() > space) break;
+        parts[count++] = bytesOf(next.frame);
+        parts[count++] = {next.data, next.frame.length};
+        space -= next.bytes();
+        ++sealedFrames_;
+      }
+    }
+    if (Status sealed = sealing_->seal(std::span(parts).first(count)); !sealed) return sealed;
+  }
+  return Status::ok();
+}
+
 Status SocketStream::sendSome(size_t* moved) {
+  if (sealing_ != nullptr) {
+    if (sealing_->unsent().empty()) {
+      if (Status sealed = sealSome(); !sealed) return sealed;
+    }
+    const std::span<const uint8_t> bytes = sealing_->unsent();
+    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) sealing_->noteSent(static_cast<size_t>(sent));
+    return sentSome("send", sent, moved);
+  }
   std::array<iovec, 2 * kFramesPerCall> parts;
   size_t count = 0;
   size_t skip = frontSent_;
@@ -99,13 +159,17 @@ Status SocketStream::sendSome(size_t* moved) {
   msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = count;
-  const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  return sentSome("sendmsg", ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT), moved);
+}
+
+// Notes the result of a call that sends.
+Status SocketStream::sentSome(const char* call, ssize_t sent, size_t* moved) {
   if (sent < 0 && errno == EAGAIN) {
     writable_ = false;
     return Status::ok();
   }
   if (sent < 0 && errno == EINTR) return Status::ok();
-  if (sent < 0) return failed("sendmsg", errno);
+  if (sent < 0) return failed(call, errno);
   *moved = static_cast<size_t>(sent);
   return Status::ok();
 }
@@ -113,6 +177,7 @@ Status SocketStream::sendSome(size_t* moved) {
 // Returns how many frames the kernel has accepted completely, and notes how many bytes of the next frame it has
 // accepted.
 size_t SocketStream::finishedFrames(size_t moved) {
+  if (sealing_ != nullptr) return sealing_->unsent().empty() ? std::exchange(sealedFrames_, 0) : 0;
   size_t sent = frontSent_ + moved;
   size_t frames = 0;
   while (frames < queue_.size() && sent >= queue_[frames].bytes()) sent -= queue_[frames++].bytes();
@@ -182,6 +247,7 @@ Status SocketStream::takeHeader(Receiver& receiver, Step* step) {
 // Makes one call to the kernel: missing data goes straight to its destination, and the bytes that follow it go into
 // buffer_. After a large frame only the next header is read ahead, since another large frame is likely.
 Status SocketStream::readSome(Step* step, size_t* moved) {
+  if (sealing_ != nullptr && sealing_->hasRecord()) return openRecord(moved);
   if (!readable_) {
     *step = Step::Stop;
     return Status::ok();
@@ -191,6 +257,12 @@ Status SocketStream::readSome(Step* step, size_t* moved) {
     end_ -= begin_;
     begin_ = 0;
   }
+  if (sealing_ != nullptr) {
+    const std::span<uint8_t> space = sealing_->space();
+    const ssize_t got = ::recv(socket_.get(), space.data(), space.size(), MSG_DONTWAIT);
+    if (got > 0) sealing_->noteArrived(static_cast<size_t>(got));
+    return received("recv", got, space.size(), step);
+  }
   const size_t direct = inFrame_ ? missing_ : 0;
   const bool bulk = (inFrame_ ? direct : frame_.length) > kBulkBytes;
   const size_t ahead = (bulk ? sizeof(SocketFrame) : buffer_.size()) - end_;
@@ -199,26 +271,55 @@ Status SocketStream::readSome(Step* step, size_t* moved) {
   message.msg_iov = direct > 0 ? parts.data() : parts.data() + 1;
   message.msg_iovlen = direct > 0 ? 2 : 1;
   const ssize_t got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+  if (Status read = received("recvmsg", got, direct + ahead, step); !read || got <= 0) return read;
+  const size_t inPlace = std::min(direct, static_cast<size_t>(got));
+  to_ += inPlace;
+  missing_ -= inPlace;
+  *moved += inPlace;
+  end_ += static_cast<size_t>(got) - inPlace;
+  return Status::ok();
+}
+
+// Decrypts a record that has arrived: to the destination of the frame if it has only data of this frame.
+Status SocketStream::openRecord(size_t* moved) {
+  const size_t bytes = sealing_->plainBytes();
+  if (bytes == 0) return Status::transport("net: " + describe() + " sent something that is no encrypted record");
+  const bool direct = inFrame_ && begin_ == end_ && bytes <= missing_;
+  if (!direct && begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (Status opened = sealing_->open(direct ? to_ : buffer_.data() + end_); !opened) {
+    return Status::transport("net: lost " + describe() + ": " + opened.message());
+  }
+  if (!direct) {
+    end_ += bytes;
+    return Status::ok();
+  }
+  to_ += bytes;
+  missing_ -= bytes;
+  *moved += bytes;
+  return Status::ok();
+}
+
+// Handles the result of a call that receives.
+Status SocketStream::received(const char* call, ssize_t got, size_t asked, Step* step) {
   if (got < 0 && errno == EINTR) return Status::ok();
   if (got < 0 && errno == EAGAIN) {
     readable_ = false;
     *step = Step::Stop;
     return Status::ok();
   }
-  if (got < 0) return failed("recvmsg", errno);
+  if (got < 0) return failed(call, errno);
   if (got == 0) {
     readable_ = false;
     *step = Step::Stop;
-    finished_ = ended_ && !inFrame_ && begin_ == end_;
+    finished_ = ended_ && !inFrame_ && begin_ == end_ && !(sealing_ != nullptr && sealing_->isCut());
     return finished_ ? Status::ok() : closedWithoutFin();
   }
   // Fewer bytes than requested: the kernel has no more, and an event will report new ones.
-  if (static_cast<size_t>(got) < direct + ahead && !closing_) readable_ = false;
-  const size_t inPlace = std::min(direct, static_cast<size_t>(got));
-  to_ += inPlace;
-  missing_ -= inPlace;
-  *moved += inPlace;
-  end_ += static_cast<size_t>(got) - inPlace;
+  if (static_cast<size_t>(got) < asked && !closing_) readable_ = false;
   return Status::ok();
 }
 

@@ -1,15 +1,17 @@
 // One authenticated TCP connection of a data connection, and its frames.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
+#include <vector>
 
-#include "base/fd.h"
 #include "base/status.h"
+#include "transport/data_socket.h"
 #include "transport/event_set.h"
 #include "transport/peer_silence.h"
+#include "transport/sealed_stream.h"
 #include "transport/socket_address.h"
 #include "transport/socket_frame.h"
 
@@ -31,7 +33,7 @@ class SocketStream : public EventHandler {
   };
 
   // A stream that has just delivered is polled for more up to `pollsAfterData` times before it needs an event.
-  SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t index, int pollsAfterData);
+  SocketStream(DataSocket socket, int peer, EventSet& events, uint32_t index, int pollsAfterData);
   ~SocketStream() override;
   SocketStream(const SocketStream&) = delete;
   SocketStream& operator=(const SocketStream&) = delete;
@@ -65,7 +67,8 @@ class SocketStream : public EventHandler {
         queue_.pop_front();
         done(sequence);
       }
-      if (queue_.size() == before) break;  // the kernel accepts no more
+      const bool sentAll = sealing_ != nullptr && sealing_->unsent().empty();  // of a part of a long frame
+      if (queue_.size() == before && !sentAll) break;                          // the kernel accepts no more
     }
     return Status::ok();
   }
@@ -80,7 +83,7 @@ class SocketStream : public EventHandler {
   // maySend() returns true if send() would probably pass data to the kernel, mayReceive() if receive() would ask it for
   // data.
   bool maySend() const { return writable_ && !queue_.empty(); }
-  bool mayReceive() const { return readable_ || eager(); }
+  bool mayReceive() const { return readable_ || eager() || (sealing_ != nullptr && sealing_->hasRecord()); }
 
   // Returns true if the stream is to be polled for more data even without an event.
   bool eager() const { return pollsLeft_ > 0; }
@@ -95,8 +98,12 @@ class SocketStream : public EventHandler {
   };
 
   Status sendSome(size_t* moved);
+  Status sealSome();
+  Status sentSome(const char* call, ssize_t sent, size_t* moved);
   size_t finishedFrames(size_t moved);
   Status readSome(Step* step, size_t* moved);
+  Status openRecord(size_t* moved);
+  Status received(const char* call, ssize_t got, size_t asked, Step* step);
   Status takeHeader(Receiver& receiver, Step* step);
   void takeBuffered(size_t* moved);
   Status failed(const char* call, int error) const;
@@ -104,6 +111,7 @@ class SocketStream : public EventHandler {
   Status unsent() const;
 
   UniqueFd socket_;
+  const std::unique_ptr<SealedStream> sealing_;  // null: the bytes are not encrypted
   const int peer_;
   EventSet& events_;
   const uint32_t index_;
@@ -119,10 +127,13 @@ class SocketStream : public EventHandler {
   PeerSilence silence_;
 
   std::deque<Queued> queue_;
-  size_t frontSent_ = 0;  // number of bytes of the first queued frame that the kernel has accepted
+  // number of bytes of the first queued frame that the kernel has accepted; if the stream is encrypted, number of
+  // bytes of the first frame after sealedFrames_ that are sealed
+  size_t frontSent_ = 0;
+  size_t sealedFrames_ = 0;  // number of queued frames that are sealed completely and not all sent
 
   int pollsLeft_ = 0;
-  std::array<uint8_t, 16384> buffer_;  // headers and small messages, which one call reads together
+  std::vector<uint8_t> buffer_;  // headers and small messages, which one call reads together
   size_t begin_ = 0;
   size_t end_ = 0;
   SocketFrame frame_;

@@ -151,9 +151,13 @@ public final class EngineConfig {
     @Native
     public static final int RECORDED_OPERATIONS = 34;
 
+    /** 1 if all TCP connections are encrypted; the same on all ranks. */
+    @Native
+    public static final int ENCRYPTED = 35;
+
     /** Count of the values. */
     @Native
-    static final int LENGTH = 35;
+    static final int LENGTH = 36;
 
     /** Name or path of libibverbs. */
     @Native

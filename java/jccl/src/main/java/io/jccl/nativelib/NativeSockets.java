@@ -24,5 +24,19 @@ public final class NativeSockets {
         return bound(channel);
     }
 
+    /**
+     * Returns why this process cannot encrypt data connections, for which native code needs OpenSSL's libcrypto; empty
+     * if it can.
+     *
+     * @throws NativeLoadException if JCCL's own library cannot be loaded
+     */
+    public static String encryptionObstacle() {
+        NativeLoader.load();
+        String obstacle = cryptoObstacle();
+        return obstacle == null ? "native code is out of memory" : obstacle;
+    }
+
     private static native boolean bound(SocketChannel channel);
+
+    private static native String cryptoObstacle();
 }

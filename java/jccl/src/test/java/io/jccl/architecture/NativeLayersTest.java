@@ -36,6 +36,7 @@ class NativeLayersTest {
             entry("verbs", 1),
             entry("nvml", 1),
             entry("plugin", 1),
+            entry("crypto", 1),
             entry("base", 0),
             entry("glibc", 0),
             entry("lightgbm", 0)); // a separate library, which includes no other folder
