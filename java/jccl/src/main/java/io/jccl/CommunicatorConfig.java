@@ -36,6 +36,7 @@ public final class CommunicatorConfig {
     private final @Nullable Algorithm algorithm;
     private final @Nullable Protocol protocol;
     private final @Nullable TransportKind transport;
+    private final @Nullable Encryption encryption;
     private final @Nullable Integer channels;
     private final @Nullable Integer maxBlocks;
     private final @Nullable Integer device;
@@ -49,6 +50,7 @@ public final class CommunicatorConfig {
         this.algorithm = builder.algorithm;
         this.protocol = builder.protocol;
         this.transport = builder.transport;
+        this.encryption = builder.encryption;
         this.channels = builder.channels;
         this.maxBlocks = builder.maxBlocks;
         this.device = builder.device;
@@ -103,6 +105,11 @@ public final class CommunicatorConfig {
         return Optional.ofNullable(transport);
     }
 
+    /** Returns whether TCP connections are encrypted, if set. */
+    public Optional<Encryption> encryption() {
+        return Optional.ofNullable(encryption);
+    }
+
     /** Returns the number of channels, if set. */
     public Optional<Integer> channels() {
         return Optional.ofNullable(channels);
@@ -138,6 +145,7 @@ public final class CommunicatorConfig {
         put(set, "algorithm", algorithm);
         put(set, "protocol", protocol);
         put(set, "transport", transport);
+        put(set, "encryption", encryption);
         put(set, "channels", channels);
         put(set, "maxBlocks", maxBlocks);
         put(set, "device", device);
@@ -160,6 +168,7 @@ public final class CommunicatorConfig {
         builder.algorithm = algorithm;
         builder.protocol = protocol;
         builder.transport = transport;
+        builder.encryption = encryption;
         builder.channels = channels;
         builder.maxBlocks = maxBlocks;
         builder.device = device;
@@ -180,6 +189,7 @@ public final class CommunicatorConfig {
         private @Nullable Algorithm algorithm;
         private @Nullable Protocol protocol;
         private @Nullable TransportKind transport;
+        private @Nullable Encryption encryption;
         private @Nullable Integer channels;
         private @Nullable Integer maxBlocks;
         private @Nullable Integer device;
@@ -238,6 +248,16 @@ public final class CommunicatorConfig {
         public Builder transport(TransportKind transport) {
             this.transport =
                     Arguments.required("transport", transport, "one of " + Arrays.toString(TransportKind.values()));
+            return this;
+        }
+
+        /**
+         * Sets whether the TCP connections of the communicator are encrypted. All ranks must give the same value, also
+         * to {@link UniqueId#create(CommunicatorConfig)}. Sets {@code JCCL_ENCRYPTION}.
+         */
+        public Builder encryption(Encryption encryption) {
+            this.encryption =
+                    Arguments.required("encryption", encryption, "one of " + Arrays.toString(Encryption.values()));
             return this;
         }
 

@@ -6,6 +6,7 @@ import static io.jccl.config.ValueTypes.text;
 import static io.jccl.config.ValueTypes.withNccl;
 import static io.jccl.config.ValueTypes.word;
 
+import io.jccl.Encryption;
 import io.jccl.TransportKind;
 import java.util.List;
 import java.util.Optional;
@@ -28,7 +29,9 @@ public final class IbSettings {
      */
     public static boolean tried(Settings settings) {
         Optional<TransportKind> only = settings.get(TransportSettings.TRANSPORT);
-        return !settings.get(IB_DISABLE) && (only.isEmpty() || only.get() == TransportKind.IB);
+        return !settings.get(IB_DISABLE)
+                && settings.get(NetworkSettings.ENCRYPTION) != Encryption.REQUIRED
+                && (only.isEmpty() || only.get() == TransportKind.IB);
     }
 
     public static final Setting<String> IB_HCA = GROUP.add(

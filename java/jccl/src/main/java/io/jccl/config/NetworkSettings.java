@@ -1,5 +1,6 @@
 package io.jccl.config;
 
+import static io.jccl.config.ValueTypes.choice;
 import static io.jccl.config.ValueTypes.distance;
 import static io.jccl.config.ValueTypes.flag;
 import static io.jccl.config.ValueTypes.integer;
@@ -9,6 +10,7 @@ import static io.jccl.config.ValueTypes.text;
 import static io.jccl.config.ValueTypes.withNccl;
 import static io.jccl.config.ValueTypes.word;
 
+import io.jccl.Encryption;
 import io.jccl.TransportKind;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,8 +60,21 @@ public final class NetworkSettings {
             "The number of TCP connections that carry one connection between two ranks, for each thread of"
                     + " `JCCL_SOCKET_NTHREADS`: at most 64 for all threads together. Must be the same on all ranks.");
 
+    /** Why a transport that cannot encrypt is not used. */
+    public static final String ENCRYPTION_EXCLUDES = "JCCL_ENCRYPTION=required, and JCCL does not encrypt its data";
+
     /** The largest number of TCP connections that carry one connection between two ranks. */
     static final int MAX_STREAMS = 64;
+
+    public static final Setting<Encryption> ENCRYPTION = GROUP.add(
+            "JCCL_ENCRYPTION",
+            "",
+            choice(Encryption.class),
+            Encryption.OFF,
+            "`on`: all TCP connections of the job are encrypted and authenticated (docs/security.md); a warning names"
+                    + " what is not, such as InfiniBand verbs and plug-ins. `required`: in addition, what cannot be"
+                    + " encrypted is not used, and a guessable secret is an error. `off`: connections are authenticated"
+                    + " when they are made, and not encrypted. Must be the same on all ranks.");
 
     public static final Setting<Optional<String>> NET_GDR_LEVEL = GROUP.add(
             "JCCL_NET_GDR_LEVEL",
@@ -124,11 +139,12 @@ public final class NetworkSettings {
 
     /**
      * Like {@link #netPlugins}, but ignores which transport the settings require, because the library of a plug-in can
-     * have other uses than to join two ranks.
+     * have other uses than to join two ranks. The list is empty if encryption is required, because plug-ins do not
+     * encrypt.
      */
     public static List<String> netPluginNames(Settings settings) {
         String names = settings.get(NET_PLUGIN);
-        if (names.equalsIgnoreCase(NO_PLUGIN)) {
+        if (names.equalsIgnoreCase(NO_PLUGIN) || settings.get(ENCRYPTION) == Encryption.REQUIRED) {
             return List.of();
         }
         List<String> wanted = new ArrayList<>();
@@ -138,6 +154,14 @@ public final class NetworkSettings {
             }
         }
         return wanted.isEmpty() ? List.of("") : wanted;
+    }
+
+    /** Returns true if a setting names a plug-in that is not used because encryption is required. */
+    public static boolean encryptionExcludesPlugin(Settings settings) {
+        String names = settings.get(NET_PLUGIN);
+        return settings.get(ENCRYPTION) == Encryption.REQUIRED
+                && !names.isBlank()
+                && !names.equalsIgnoreCase(NO_PLUGIN);
     }
 
     /**

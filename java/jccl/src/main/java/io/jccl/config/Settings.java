@@ -117,6 +117,7 @@ public final class Settings {
         put(overrides, LaunchSettings.HOST_ID, config.hostId());
         put(overrides, AlgorithmSettings.ALGO, config.algorithm());
         put(overrides, AlgorithmSettings.PROTO, config.protocol());
+        put(overrides, NetworkSettings.ENCRYPTION, config.encryption());
         put(overrides, TransportSettings.TRANSPORT, config.transport());
         put(overrides, AlgorithmSettings.DEVICE, config.device());
         put(overrides, AlgorithmSettings.MIN_NCHANNELS, config.channels());

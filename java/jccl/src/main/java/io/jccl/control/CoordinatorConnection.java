@@ -93,7 +93,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
         int rank = hello.rank();
         String who = "rank " + rank;
         Reactor reactor = shared != null ? shared : new Reactor("jccl-control-" + rank, options.clock());
-        Relay relay = new Relay(rank, hello.size(), reactor, server.secret(), options.generation());
+        Relay relay = new Relay(rank, hello.size(), reactor, server.secret(), options);
         CoordinatorConnection[] made = new CoordinatorConnection[1];
         try {
             if (shared == null) {
@@ -101,13 +101,14 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
                 // failed to start.
                 reactor.start();
             }
-            RankRegistration.Hello relaying = hello.with(relay.listen(local, options));
+            RankRegistration.Hello relaying = hello.with(relay.listen(local));
             Connector connector = new Connector(
-                    Handshake.Purpose.COORDINATOR,
-                    who,
-                    false,
-                    Connector.IfRefused.RANK_ZERO_ENDED,
-                    options.generation());
+                            Handshake.Purpose.COORDINATOR,
+                            who,
+                            false,
+                            Connector.IfRefused.RANK_ZERO_ENDED,
+                            options.generation())
+                    .encrypting(options.encrypted());
             if (!isHere) {
                 connector.withWitness(() -> rendezvous.hasEnded(who, hello.size()));
             }

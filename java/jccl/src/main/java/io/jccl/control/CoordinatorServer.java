@@ -71,7 +71,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         this.standstill = new Standstill(options.heartbeatTimeout().toNanos(), clock.getAsLong());
         this.registration = new RankRegistration(options.version(), size);
         this.server = new Server(
-                new Handshake.Key(Handshake.Purpose.COORDINATOR, secret, options.generation()),
+                new Handshake.Key(Handshake.Purpose.COORDINATOR, secret, options.generation(), options.encrypted()),
                 address,
                 0,
                 clock,

@@ -61,18 +61,18 @@ public final class Relay implements Server.Service {
     private final int size;
     private final Reactor reactor;
     private final byte[] secret;
-    private final int generation;
+    private final BootstrapOptions options;
     private final List<FrameLink> below = new ArrayList<>();
     private Server server; // null if there are no ranks below
     private FrameLink above; // null if there is no connection
 
     /** Creates a rank's place, to which no rank is connected yet. */
-    Relay(int rank, int size, Reactor reactor, byte[] secret, int generation) {
+    Relay(int rank, int size, Reactor reactor, byte[] secret, BootstrapOptions options) {
         this.rank = rank;
         this.size = size;
         this.reactor = reactor;
         this.secret = secret;
-        this.generation = generation;
+        this.options = options;
     }
 
     /** Returns true if, of {@code size} ranks, some receive long answers from another rank than the coordinator's. */
@@ -95,14 +95,14 @@ public final class Relay implements Server.Service {
      * @param local this host's best address; null if none is known to be better than the others
      * @return the addresses at which the ranks below reach this rank; empty if there are no ranks below
      */
-    byte[] listen(InetAddress local, BootstrapOptions options) {
+    byte[] listen(InetAddress local) {
         if (ranksBelow() == 0) {
             return new byte[0];
         }
         List<InterfaceCandidate> candidates = NetworkInterfaces.preferring(NetworkInterfaces.usable(options), local);
         InetSocketAddress any = new InetSocketAddress(NetworkInterfaces.bindAddress(candidates), 0);
         reactor.invoke(() -> server = new Server(
-                new Handshake.Key(Handshake.Purpose.RELAY, secret, generation),
+                new Handshake.Key(Handshake.Purpose.RELAY, secret, options.generation(), options.encrypted()),
                 reactor,
                 Server.listening(any),
                 options.clock(),
@@ -119,7 +119,13 @@ public final class Relay implements Server.Service {
         FrameStream stream = null;
         try {
             Connector.ServerAddress target = new Connector.ServerAddress(Addresses.decode(addresses), secret);
-            stream = new Connector(Handshake.Purpose.RELAY, who, false, Connector.IfRefused.RANK_ZERO_ENDED, generation)
+            stream = new Connector(
+                            Handshake.Purpose.RELAY,
+                            who,
+                            false,
+                            Connector.IfRefused.RANK_ZERO_ENDED,
+                            options.generation())
+                    .encrypting(options.encrypted())
                     .connect(() -> target, deadline);
             stream.awaitWelcome(who, hello, false, 0, deadline);
             take(stream, receiver);

@@ -47,6 +47,7 @@ public final class CommunicatorInitializer {
     /** Initialises the communicator of a unique id; see {@link io.jccl.Communicator#init}. */
     public static InitializedCommunicator initialize(UniqueId id, int rank, int size, CommunicatorConfig config) {
         Settings settings = InitSettings.load(config);
+        InitSettings.requireRandom(settings, id);
         HostCosts costs = HostCosts.of(settings);
         BootstrapOptions options = InitSettings.bootstrap(settings);
         Timeline timeline = new Timeline("init", System::nanoTime);
@@ -63,6 +64,9 @@ public final class CommunicatorInitializer {
         Settings settings = InitSettings.load(config);
         Optional<String> members = settings.get(LaunchSettings.JOIN);
         if (members.isPresent()) {
+            if (!members.get().startsWith("file:")) {
+                InitSettings.requireSecret(settings, LauncherEnvironment.address(EnvironmentVariables.all()));
+            }
             return join(JobMembers.parse(members.get(), EnvironmentVariables.all()), config, settings);
         }
         Optional<Launch> found = LauncherEnvironment.find(EnvironmentVariables.all());
@@ -75,6 +79,9 @@ public final class CommunicatorInitializer {
             return initialize(openRendezvous(config), 0, 1, config);
         }
         Launch launch = found.get();
+        if (launch.rendezvous() instanceof Launch.Address address) {
+            InitSettings.requireSecret(settings, address);
+        }
         HostCosts costs = HostCosts.of(settings);
         BootstrapOptions options = InitSettings.bootstrap(settings);
         Timeline timeline = new Timeline("init", System::nanoTime);
@@ -109,7 +116,9 @@ public final class CommunicatorInitializer {
 
     /** Initialises the communicator of a job that awaits this process; see {@link io.jccl.Communicator#join}. */
     public static InitializedCommunicator join(UniqueId id, Collection<String> members, CommunicatorConfig config) {
-        return join(JobMembers.of(id, members), config, InitSettings.load(config));
+        Settings settings = InitSettings.load(config);
+        InitSettings.requireRandom(settings, id);
+        return join(JobMembers.of(id, members), config, settings);
     }
 
     /**

@@ -3,6 +3,8 @@ package io.jccl.init;
 import io.jccl.PeerTransport;
 import io.jccl.TransportKind;
 import io.jccl.config.IbSettings;
+import io.jccl.config.LoggedOnce;
+import io.jccl.config.NetworkSettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.Engine;
 import io.jccl.nativelib.EngineConfig;
@@ -138,7 +140,7 @@ final class EngineConnector {
             NativeEngine engine, List<PeerIdentity> identities, Plan plan, List<InetAddress> addresses) {
         Map<TransportKind, String> disabled = TransportSelector.disabled(context.settings());
         if (plugin.plugin().isEmpty()) {
-            disabled.put(TransportKind.PLUGIN, plugin.obstacle());
+            disabled.putIfAbsent(TransportKind.PLUGIN, plugin.obstacle());
         }
         // Most hosts have neither a plug-in nor verbs, so their absence is not worth a remark.
         Set<TransportKind> unmentioned = EnumSet.noneOf(TransportKind.class);
@@ -166,7 +168,28 @@ final class EngineConnector {
         }
         List<byte[]> all = context.allGather(TransportSelector.encode(context.size(), mine));
         TransportKind slowestInside = TransportSelector.slowestInside(all, ranksOfHosts);
-        return new Connections(TransportSelector.agree(context.rank(), mine, all), slowestInside, addresses);
+        List<PeerTransport> agreed = TransportSelector.agree(context.rank(), mine, all);
+        warnOfClearText(agreed);
+        return new Connections(agreed, slowestInside, addresses);
+    }
+
+    /** Names the networks whose data is not encrypted although a setting asks for encryption. */
+    private void warnOfClearText(List<PeerTransport> transports) {
+        if (!context.settings().get(NetworkSettings.ENCRYPTION).isUsed()) {
+            return;
+        }
+        Set<TransportKind> clear = EnumSet.noneOf(TransportKind.class);
+        for (PeerTransport one : transports) {
+            if (one.kind() == TransportKind.PLUGIN || one.kind() == TransportKind.IB) {
+                clear.add(one.kind());
+            }
+        }
+        for (TransportKind kind : clear) {
+            LoggedOnce.warn(
+                    EngineConnector.class,
+                    NetworkSettings.ENCRYPTION.name() + "=on: data goes over the transport " + kind.label()
+                            + ", which JCCL does not encrypt; JCCL_ENCRYPTION=required uses encrypted sockets instead");
+        }
     }
 
     private void connect(

@@ -49,6 +49,7 @@ final class EngineSettings {
         config.set(EngineConfig.RANK_PLACEMENT, settings.get(TimeSettings.RANK_PLACEMENT));
         config.set(EngineConfig.STREAMS_PER_CONNECTION, NetworkSettings.streamsPerConnection(settings));
         config.set(EngineConfig.SOCKET_THREADS, settings.get(NetworkSettings.SOCKET_NTHREADS));
+        config.set(EngineConfig.ENCRYPTED, peers.encryptData());
         addIb(settings, config);
         config.set(
                 EngineConfig.CONNECT_TIMEOUT_NANOS,

@@ -1,6 +1,9 @@
 package io.jccl.init;
 
+import io.jccl.BootstrapException;
 import io.jccl.CommunicatorConfig;
+import io.jccl.Encryption;
+import io.jccl.UniqueId;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.IbSettings;
 import io.jccl.config.LaunchSettings;
@@ -12,11 +15,15 @@ import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
 import io.jccl.config.TopologySettings;
 import io.jccl.config.TransportSettings;
+import io.jccl.internal.Causes;
+import io.jccl.internal.Secrets;
+import io.jccl.launch.Launch;
 import io.jccl.nativelib.NativeLoader;
 import io.jccl.parts.InitContext;
 import io.jccl.rendezvous.BootstrapOptions;
 import io.jccl.search.GraphFile;
 import io.jccl.tuning.HostCosts;
+import io.jccl.wire.EncryptedHandshake;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -54,6 +61,7 @@ final class InitSettings {
             TopologySettings.PXN_DISABLE,
             TopologySettings.PXN_C2C,
             TransportSettings.SHM_DISABLE,
+            NetworkSettings.ENCRYPTION,
             NetworkSettings.SOCKET_NTHREADS,
             NetworkSettings.NSOCKS_PERTHREAD,
             IbSettings.IB_DISABLE,
@@ -73,8 +81,48 @@ final class InitSettings {
             LoggedOnce.warn(InitSettings.class, warning);
         }
         NetworkSettings.streamsPerConnection(settings);
+        requireEncryption(settings);
         ProcessAffinity.apply(settings);
         return settings;
+    }
+
+    private static void requireEncryption(Settings settings) {
+        Encryption encryption = settings.get(NetworkSettings.ENCRYPTION);
+        if (encryption.isUsed()) {
+            try {
+                EncryptedHandshake.requireAlgorithms();
+            } catch (IllegalStateException e) {
+                throw new BootstrapException(
+                        NetworkSettings.ENCRYPTION.name() + "=" + encryption.label() + ": " + Causes.describe(e), e);
+            }
+        }
+    }
+
+    /**
+     * Refuses a launcher's rendezvous whose secret others could guess, if encryption is required.
+     *
+     * @throws BootstrapException if it is refused; the message names the remedy
+     */
+    static void requireSecret(Settings settings, Launch.Address rendezvous) {
+        Optional<String> weakness = rendezvous.weakness();
+        if (settings.get(NetworkSettings.ENCRYPTION) == Encryption.REQUIRED && weakness.isPresent()) {
+            throw new BootstrapException("JCCL_ENCRYPTION=required: others could guess the secret of the rendezvous "
+                    + rendezvous.host() + ":" + rendezvous.port() + ": " + weakness.get()
+                    + "; set JCCL_RENDEZVOUS=HOST:PORT/SECRET on all ranks, with the output of `openssl rand -hex 16`");
+        }
+    }
+
+    /**
+     * Refuses an id whose secret is not random, if encryption is required.
+     *
+     * @throws BootstrapException if it is refused
+     */
+    static void requireRandom(Settings settings, UniqueId id) {
+        if (settings.get(NetworkSettings.ENCRYPTION) == Encryption.REQUIRED && Secrets.areGuessable(id.secret())) {
+            throw new BootstrapException(
+                    "JCCL_ENCRYPTION=required: the secret of the UniqueId is not random; make the id"
+                            + " with UniqueId.create()");
+        }
     }
 
     static BootstrapOptions bootstrap(Settings settings) {
@@ -83,6 +131,7 @@ final class InitSettings {
                 .withHeartbeat(
                         settings.get(TimeSettings.HEARTBEAT_INTERVAL), settings.get(TimeSettings.HEARTBEAT_TIMEOUT))
                 .withInterfaces(settings)
+                .withEncryption(settings.get(NetworkSettings.ENCRYPTION).isUsed())
                 .withMemberPort(memberPort(settings));
     }
 

@@ -305,7 +305,10 @@ final class Initialization {
         }
         String pluginName = plugin.plugin().map(NetPlugin::name).orElse("");
         LOG.info(
-                "communicator={} {}", id, TransportMap.describe(rank, transports, connections.addresses(), pluginName));
+                "communicator={} {}{}",
+                id,
+                TransportMap.describe(rank, transports, connections.addresses(), pluginName),
+                peers.encryption(context.settings()));
         if (socketsAreUnwanted()) {
             for (String line : TransportMap.detours(rank, transports, peer -> peers.sameHost(peer, rank))) {
                 LOG.info("communicator={} {}", id, line);

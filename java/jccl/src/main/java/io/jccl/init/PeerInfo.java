@@ -19,6 +19,7 @@ import java.util.Optional;
  * @param netPlugin the name of the network plug-in that the rank can use; empty if there is none
  * @param rendezvousAddress the rank's reserved address, at which the remaining ranks meet after a failure
  * @param statusAddress the address of the process's status server; empty if there is none
+ * @param encryptsData true if the rank encrypts data connections; all ranks do or none does
  * @param tuner true if the rank has a tuner plug-in; only rank 0's is used
  */
 record PeerInfo(
@@ -31,6 +32,7 @@ record PeerInfo(
         String netPlugin,
         String rendezvousAddress,
         String statusAddress,
+        boolean encryptsData,
         boolean tuner) {
 
     private static final int MAX_CHARS = 65_535;
@@ -46,6 +48,7 @@ record PeerInfo(
         return out.text(netPlugin, MAX_CHARS)
                 .text(rendezvousAddress, MAX_CHARS)
                 .text(statusAddress, MAX_CHARS)
+                .flag(encryptsData)
                 .flag(tuner)
                 .toBytes();
     }
@@ -64,6 +67,7 @@ record PeerInfo(
                     in.text(MAX_CHARS),
                     in.text(MAX_CHARS),
                     in.text(MAX_CHARS),
+                    in.flag(),
                     in.flag());
             in.end();
             return info;

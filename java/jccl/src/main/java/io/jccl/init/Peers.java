@@ -1,8 +1,13 @@
 package io.jccl.init;
 
+import io.jccl.BootstrapException;
+import io.jccl.Encryption;
 import io.jccl.config.LaunchSettings;
+import io.jccl.config.LoggedOnce;
+import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
 import io.jccl.device.HostIdentity;
+import io.jccl.nativelib.NativeSockets;
 import io.jccl.parts.InitContext;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.status.PeerAddress;
@@ -77,6 +82,7 @@ final class Peers {
                 netPlugin.plugin().map(NetPlugin::name).orElse(""),
                 context.membership().rendezvousAddress(),
                 status.addresses(context.membership()),
+                encryptsData(settings, context.rank()),
                 tuner);
         List<byte[]> all = context.allGather(mine.encode());
         List<PeerInfo> peers = new ArrayList<>();
@@ -87,6 +93,44 @@ final class Peers {
                 .map(peer -> new PeerAddress(peer.process(), peer.hostId(), peer.statusAddress()))
                 .toList());
         return new Peers(peers);
+    }
+
+    /**
+     * Returns true if this rank encrypts data connections.
+     *
+     * @throws BootstrapException if it cannot and encryption is required
+     */
+    private static boolean encryptsData(Settings settings, int rank) {
+        Encryption encryption = settings.get(NetworkSettings.ENCRYPTION);
+        if (!encryption.isUsed()) {
+            return false;
+        }
+        String obstacle = NativeSockets.encryptionObstacle();
+        if (encryption == Encryption.REQUIRED && !obstacle.isEmpty()) {
+            throw new BootstrapException(NetworkSettings.ENCRYPTION.name() + "=required rank=" + rank
+                    + ": data connections cannot be encrypted: " + obstacle);
+        }
+        if (!obstacle.isEmpty()) {
+            LoggedOnce.warn(
+                    Peers.class,
+                    NetworkSettings.ENCRYPTION.name()
+                            + "=on: data connections of the communicator are not encrypted, only"
+                            + " its control connections are: " + obstacle);
+        }
+        return obstacle.isEmpty();
+    }
+
+    /** Returns true if all ranks encrypt data connections. */
+    boolean encryptData() {
+        return peers.stream().allMatch(PeerInfo::encryptsData);
+    }
+
+    /** Returns what is encrypted, as the end of a line of the log; empty without encryption. */
+    String encryption(Settings settings) {
+        if (!settings.get(NetworkSettings.ENCRYPTION).isUsed()) {
+            return "";
+        }
+        return encryptData() ? "; TCP connections are encrypted" : "; only control connections are encrypted";
     }
 
     /** Returns the information of all ranks, by rank. */

@@ -1,5 +1,6 @@
 package io.jccl.launch;
 
+import io.jccl.internal.Secrets;
 import io.jccl.rendezvous.HostLookup;
 import io.jccl.wire.Handshake;
 import java.net.InetAddress;
@@ -41,6 +42,11 @@ public record Launch(String launcher, int rank, int size, OptionalInt localRank,
          */
         public Address(String host, int port, Secret secret, boolean guessable) {
             this(List.of(host), port, secret, guessable, HostLookup.loopback(host));
+        }
+
+        /** Returns why others could guess the secret; empty if there is no sign that they could. */
+        public Optional<String> weakness() {
+            return guessable ? Optional.of("it has no secret") : Secrets.weakness(secret.text());
         }
 
         /** Returns the host on which rank 0 most likely runs. */

@@ -434,12 +434,17 @@ public final class LauncherEnvironment {
      * @throws IllegalArgumentException if a variable has an invalid value; quotes it
      */
     public static Launch.Secret secret(Map<String, String> environment) {
+        return address(environment).secret();
+    }
+
+    /** Like {@link #secret}, with the address to which the secret belongs. */
+    public static Launch.Address address(Map<String, String> environment) {
         Optional<Launch.Rendezvous> explicit =
                 new LauncherEnvironment(environment).get(RENDEZVOUS).map(LauncherEnvironment::parseRendezvous);
         Optional<Launch.Rendezvous> rendezvous =
                 explicit.isPresent() ? explicit : find(environment).map(Launch::rendezvous);
         if (rendezvous.isPresent() && rendezvous.get() instanceof Launch.Address address) {
-            return address.secret();
+            return address;
         }
         throw new BootstrapException("JCCL_JOIN names addresses, and " + RENDEZVOUS
                 + (rendezvous.isPresent() ? " is a file, which has no secret for them" : " is not set")

@@ -90,6 +90,7 @@ final class Entry {
             while (welcome == null) {
                 rendezvous = new Connector(
                                 Handshake.Purpose.RENDEZVOUS, who, retriesRefusals, ifRefused, options.generation())
+                        .encrypting(options.encrypted())
                         .connect(noting, deadline);
                 if (rank == 0 && coordinator == null) {
                     List<InterfaceCandidate> candidates = coordinatorCandidates(options, rendezvous.localAddress());
@@ -155,7 +156,8 @@ final class Entry {
             BootstrapOptions options) {
         boolean interrupted = Thread.interrupted(); // a thread whose interrupt flag is set cannot connect
         String who = "rank " + hello.rank();
-        Connector connector = new Connector(Handshake.Purpose.RENDEZVOUS, who, false, ifRefused, options.generation());
+        Connector connector = new Connector(Handshake.Purpose.RENDEZVOUS, who, false, ifRefused, options.generation())
+                .encrypting(options.encrypted());
         try (FrameStream server = connector.connect(target, System.nanoTime() + LEAVE_NANOS)) {
             server.writeFrame(FrameType.HELLO, hello.write());
         } catch (JcclException | IOException e) {

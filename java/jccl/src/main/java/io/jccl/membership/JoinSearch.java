@@ -82,6 +82,7 @@ final class JoinSearch {
         this.order = order;
         this.options = options;
         this.progress = progress;
+        connector.encrypting(options.encrypted());
     }
 
     /**

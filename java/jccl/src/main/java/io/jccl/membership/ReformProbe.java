@@ -2,12 +2,14 @@ package io.jccl.membership;
 
 import io.jccl.rendezvous.RankRegistration;
 import io.jccl.rendezvous.RankRegistration.Cause;
+import io.jccl.wire.EncryptedHandshake;
 import io.jccl.wire.FrameLink;
 import io.jccl.wire.FrameType;
 import io.jccl.wire.Handshake;
 import io.jccl.wire.Limits;
 import io.jccl.wire.NetworkStack;
 import io.jccl.wire.Reactor;
+import io.jccl.wire.WireChannel;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
 import java.io.EOFException;
@@ -17,6 +19,7 @@ import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -45,14 +48,14 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
 
     private final Reactor reactor;
     private final List<InetSocketAddress> addresses;
-    private final byte[] secret;
-    private final int generation;
+    private final Handshake.Key key;
     private final RankRegistration.Hello hello;
     private final Result result;
     private final byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
     private SocketChannel channel; // null if there is no connection
     private ByteBuffer expected;
     private byte[] serverNonce; // null until the nonce was received
+    private EncryptedHandshake encrypting; // null before this end has greeted, and without encryption
     private boolean connected;
     private boolean asked; // true once an address that leads to the rank's host was tried
     private boolean firstRefused; // true if the first address that leads to the rank's host refused
@@ -63,14 +66,12 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
     ReformProbe(
             Reactor reactor,
             List<InetSocketAddress> addresses,
-            byte[] secret,
-            int generation,
+            Handshake.Key key,
             RankRegistration.Hello hello,
             Result result) {
         this.reactor = reactor;
         this.addresses = addresses;
-        this.secret = secret;
-        this.generation = generation;
+        this.key = key;
         this.hello = hello;
         this.result = result;
     }
@@ -98,7 +99,8 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
         }
         deadlineNanos = nowNanos + ATTEMPT_NANOS;
         serverNonce = null;
-        expected = ByteBuffer.allocate(Handshake.GREETING_BYTES);
+        encrypting = null;
+        expected = ByteBuffer.allocate(key.encrypted() ? EncryptedHandshake.GREETING_BYTES : Handshake.GREETING_BYTES);
         InetSocketAddress address = addresses.get(next++);
         try {
             channel = SocketChannel.open();
@@ -115,10 +117,10 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
     }
 
     @Override
-    public void ready(SelectionKey key) throws IOException {
-        if (key.isConnectable()) {
+    public void ready(SelectionKey ready) throws IOException {
+        if (ready.isConnectable()) {
             channel.finishConnect();
-            key.interestOps(SelectionKey.OP_READ);
+            ready.interestOps(SelectionKey.OP_READ);
             greet();
             return;
         }
@@ -128,26 +130,45 @@ final class ReformProbe implements Reactor.Handler, FrameLink.Owner {
         if (expected.hasRemaining()) {
             return;
         }
-        if (serverNonce != null) {
+        if (encrypting != null) {
+            introduceEncrypted();
+        } else if (serverNonce != null) {
             introduce();
         } else {
-            serverNonce = Handshake.nonceOf(expected.array(), generation);
-            write(Handshake.rankProof(secret, Handshake.Purpose.RENDEZVOUS, nonce, serverNonce));
+            serverNonce = Handshake.nonceOf(expected.array(), key.generation());
+            write(Handshake.rankProof(key.secret(), key.purpose(), nonce, serverNonce));
             expected = ByteBuffer.allocate(Handshake.PROOF_BYTES);
         }
     }
 
     private void greet() throws IOException {
         connected = true;
-        write(Handshake.greeting(nonce, generation));
+        if (key.encrypted()) {
+            encrypting = new EncryptedHandshake(key.secret(), key.purpose(), key.generation());
+            write(encrypting.greeting());
+        } else {
+            write(Handshake.greeting(nonce, key.generation()));
+        }
+    }
+
+    private void introduceEncrypted() throws IOException {
+        byte[] message = expected.array();
+        Handshake.requireEncrypted(message, key.generation());
+        WireChannel wire = new WireChannel(channel);
+        write(encrypting.complete(Arrays.copyOfRange(message, Handshake.HEADER_BYTES, message.length), wire));
+        sayHello(wire);
     }
 
     private void introduce() throws IOException {
-        byte[] proof = Handshake.serverProof(secret, Handshake.Purpose.RENDEZVOUS, nonce, serverNonce);
+        byte[] proof = Handshake.serverProof(key.secret(), key.purpose(), nonce, serverNonce);
         if (!Handshake.same(proof, expected.array())) {
             throw new WireException("it does not know the secret");
         }
-        FrameLink link = new FrameLink(reactor, channel, this); // the link takes over the selection key
+        sayHello(new WireChannel(channel));
+    }
+
+    private void sayHello(WireChannel wire) throws IOException {
+        FrameLink link = new FrameLink(reactor, wire, this); // the link takes over the selection key
         link.send(FrameType.HELLO, hello.write());
     }
 

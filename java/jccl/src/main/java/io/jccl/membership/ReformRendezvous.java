@@ -233,7 +233,7 @@ final class ReformRendezvous implements RendezvousServer.Reform {
     private ReformProbe newProbe(int rank) {
         RankRegistration.Hello hello = remaining.hello();
         return new ReformProbe(
-                reactor, remaining.addresses(rank), secret, remaining.generation(), hello, new ReformProbe.Result() {
+                reactor, remaining.addresses(rank), remaining.rendezvousKey(secret), hello, new ReformProbe.Result() {
                     @Override
                     public void ended() {
                         lose(rank);

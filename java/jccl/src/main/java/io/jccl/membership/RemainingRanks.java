@@ -145,7 +145,12 @@ final class RemainingRanks {
 
     /** Returns the key that processes must prove in order to join. */
     Handshake.Key joinKey() {
-        return new Handshake.Key(Handshake.Purpose.JOIN, jobKey, generation());
+        return new Handshake.Key(Handshake.Purpose.JOIN, jobKey, generation(), options.encrypted());
+    }
+
+    /** Returns the proof that a rank's rendezvous server demands. */
+    Handshake.Key rendezvousKey(byte[] secret) {
+        return new Handshake.Key(Handshake.Purpose.RENDEZVOUS, secret, generation(), options.encrypted());
     }
 
     /** Returns a second port at which processes that join find this rank; 0 if there is none. */

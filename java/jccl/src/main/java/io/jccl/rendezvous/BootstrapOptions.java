@@ -18,6 +18,7 @@ import java.util.function.LongSupplier;
  * @param family {@code AF_INET}, {@code AF_INET6}, or empty for both, IPv4 first
  * @param version the library version and build of this rank; ranks of different versions are refused
  * @param generation how often the group was reformed
+ * @param encrypted true if all connections are encrypted
  * @param memberPort the port, in addition to the reserved one, at which joining processes find this rank while it
  *     reforms; 0 for none
  * @param clock a clock in nanoseconds that never goes back; tests pass their own
@@ -32,6 +33,7 @@ public record BootstrapOptions(
         String family,
         String version,
         int generation,
+        boolean encrypted,
         int memberPort,
         LongSupplier clock) {
 
@@ -92,6 +94,7 @@ public record BootstrapOptions(
                 "",
                 version,
                 0,
+                false,
                 0,
                 System::nanoTime);
     }
@@ -137,6 +140,11 @@ public record BootstrapOptions(
         return with(values -> values.generation = value);
     }
 
+    /** Returns a copy whose connections are encrypted, or are not. */
+    public BootstrapOptions withEncryption(boolean value) {
+        return with(values -> values.encrypted = value);
+    }
+
     /** Returns a copy with another port for processes that join. */
     public BootstrapOptions withMemberPort(int value) {
         return with(values -> values.memberPort = value);
@@ -165,6 +173,7 @@ public record BootstrapOptions(
         private String family;
         private String version;
         private int generation;
+        private boolean encrypted;
         private int memberPort;
         private LongSupplier clock;
 
@@ -178,6 +187,7 @@ public record BootstrapOptions(
             family = options.family;
             version = options.version;
             generation = options.generation;
+            encrypted = options.encrypted;
             memberPort = options.memberPort;
             clock = options.clock;
         }
@@ -193,6 +203,7 @@ public record BootstrapOptions(
                     family,
                     version,
                     generation,
+                    encrypted,
                     memberPort,
                     clock);
         }

@@ -7,6 +7,7 @@ import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
 import io.jccl.internal.Causes;
 import io.jccl.internal.ResourceLimits;
+import io.jccl.wire.EncryptedHandshake;
 import io.jccl.wire.Handshake;
 import io.jccl.wire.NetworkStack;
 import io.jccl.wire.Reactor;
@@ -20,6 +21,7 @@ import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SocketChannel;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -103,6 +105,7 @@ public final class Connector {
     private final boolean retriesRefusals;
     private final IfRefused ifRefused;
     private final int generation;
+    private boolean encrypted;
     private final Map<String, String> outcomes = new LinkedHashMap<>();
     private int refusals;
     private int refusedProofs;
@@ -132,6 +135,12 @@ public final class Connector {
         this.retriesRefusals = retriesRefusals;
         this.ifRefused = ifRefused;
         this.generation = generation;
+    }
+
+    /** Sets whether the connection is encrypted, which it is not by default. */
+    public Connector encrypting(boolean value) {
+        encrypted = value;
+        return this;
     }
 
     /** Sets a witness that must confirm each refusal that is not proof. */
@@ -276,12 +285,26 @@ public final class Connector {
             step = "handshake";
             answered = true;
             FrameStream stream = new FrameStream(channel);
-            stream.write(Handshake.greeting(stream.nonce(), generation));
+            if (encrypted) {
+                EncryptedHandshake handshake = new EncryptedHandshake(secret, purpose, generation);
+                byte[] greeting = handshake.greeting();
+                stream.write(greeting);
+                byte[] header = stream.read(Handshake.HEADER_BYTES, handshakeEnd);
+                step = "proof";
+                if (Handshake.isPlain(header)) {
+                    throw refuseToGoWithout(stream, address, secret, greeting, handshakeEnd);
+                }
+                Handshake.requireEncrypted(header, generation);
+                stream.encrypt(handshake, stream.read(EncryptedHandshake.MESSAGE_BYTES, handshakeEnd));
+                return stream;
+            }
+            byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
+            stream.write(Handshake.greeting(nonce, generation));
             byte[] serverNonce = Handshake.nonceOf(stream.read(Handshake.GREETING_BYTES, handshakeEnd), generation);
-            stream.write(Handshake.rankProof(secret, purpose, stream.nonce(), serverNonce));
+            stream.write(Handshake.rankProof(secret, purpose, nonce, serverNonce));
             step = "proof";
             byte[] proof = stream.read(Handshake.PROOF_BYTES, handshakeEnd);
-            if (!Handshake.same(proof, Handshake.serverProof(secret, purpose, stream.nonce(), serverNonce))) {
+            if (!Handshake.same(proof, Handshake.serverProof(secret, purpose, nonce, serverNonce))) {
                 throw new WireException("the server does not know the secret");
             }
             return stream;
@@ -303,6 +326,34 @@ public final class Connector {
             outcomes.put(address.toString(), outcome(step, e, refused) + whose(address, e));
             return null;
         }
+    }
+
+    /**
+     * Lets both ends prove the secret without encryption, so that each knows that the other belongs to the job and has
+     * another setting. Nothing else is exchanged.
+     *
+     * @return the error for this rank
+     * @throws WireException if the server does not prove the secret
+     */
+    private BootstrapException refuseToGoWithout(
+            FrameStream stream, InetSocketAddress address, byte[] secret, byte[] greeting, long handshakeEnd)
+            throws IOException {
+        String remedy = "; set the same value on all ranks (JCCL_ENCRYPTION, or CommunicatorConfig.Builder.encryption)";
+        try (stream) {
+            byte[] nonce = Arrays.copyOfRange(greeting, Handshake.HEADER_BYTES, Handshake.GREETING_BYTES);
+            byte[] serverNonce = stream.read(Handshake.NONCE_BYTES, handshakeEnd);
+            stream.write(Handshake.rankProof(secret, purpose, nonce, serverNonce));
+            byte[] proof = stream.read(Handshake.PROOF_BYTES, handshakeEnd);
+            if (!Handshake.same(proof, Handshake.serverProof(secret, purpose, nonce, serverNonce))) {
+                throw new WireException("the server does not know the secret");
+            }
+        } catch (EOFException e) {
+            throw new WireException(
+                    "the server does not encrypt and refuses our proof of the secret; it is of another job, or of an"
+                            + " older version of JCCL");
+        }
+        return new BootstrapException("JCCL_ENCRYPTION differs between ranks: " + who + " encrypts, the " + name()
+                + " at " + address + " does not" + remedy);
     }
 
     private void noteEvidence(InetSocketAddress address, Exception failure) {

@@ -6,18 +6,17 @@ import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
 import io.jccl.internal.Causes;
+import io.jccl.wire.EncryptedHandshake;
 import io.jccl.wire.FrameLink;
 import io.jccl.wire.FrameType;
-import io.jccl.wire.Handshake;
 import io.jccl.wire.Limits;
 import io.jccl.wire.RankList;
 import io.jccl.wire.Reactor;
+import io.jccl.wire.WireChannel;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;
-import java.io.EOFException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
@@ -34,41 +33,36 @@ public final class FrameStream implements AutoCloseable {
 
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private final SocketChannel channel;
+    private final WireChannel channel;
     private boolean broken;
-    private final byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
 
     FrameStream(SocketChannel channel) {
-        this.channel = channel;
-    }
-
-    byte[] nonce() {
-        return nonce;
+        this.channel = new WireChannel(channel);
     }
 
     void write(byte[] bytes) throws IOException {
         ByteBuffer out = ByteBuffer.wrap(bytes);
-        while (out.hasRemaining()) {
+        while (out.hasRemaining() || !channel.flush()) {
             channel.write(out);
         }
     }
 
+    /** Reads bytes by a deadline of {@link System#nanoTime}. */
     byte[] read(int n, long deadlineNanos) throws IOException {
-        byte[] bytes = new byte[n];
-        InputStream in = channel.socket().getInputStream();
-        for (int have = 0; have < n; ) {
-            long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
-            if (left <= 0) {
-                throw new SocketTimeoutException("no answer in time");
-            }
-            channel.socket().setSoTimeout((int) Math.min(left, Integer.MAX_VALUE));
-            int got = in.read(bytes, have, n - have);
-            if (got < 0) {
-                throw new EOFException("the server closed the connection");
-            }
-            have += got;
+        return channel.read(n, deadlineNanos);
+    }
+
+    /**
+     * Completes the handshake of an encrypted connection.
+     *
+     * @param message the server's message after its header
+     * @throws WireException if the server does not know the secret
+     */
+    void encrypt(EncryptedHandshake handshake, byte[] message) throws IOException {
+        ByteBuffer confirmation = ByteBuffer.wrap(handshake.complete(message, channel));
+        while (confirmation.hasRemaining()) {
+            channel.socketChannel().write(confirmation);
         }
-        return bytes;
     }
 
     /** A frame that was read. */
@@ -205,13 +199,13 @@ public final class FrameStream implements AutoCloseable {
     }
 
     public InetAddress localAddress() {
-        return channel.socket().getLocalAddress();
+        return channel.socketChannel().socket().getLocalAddress();
     }
 
     /** Returns the channel in non-blocking mode. This stream must not be used any more. */
-    public SocketChannel release() throws IOException {
-        channel.socket().setSoTimeout(0);
-        channel.configureBlocking(false);
+    public WireChannel release() throws IOException {
+        channel.socketChannel().socket().setSoTimeout(0);
+        channel.socketChannel().configureBlocking(false);
         return channel;
     }
 

@@ -135,7 +135,8 @@ public final class RendezvousServer implements Closeable, Server.Service {
         lastLogNanos = clock.getAsLong();
         endNanos = lastLogNanos + idleLimitNanos;
         this.reform = reform;
-        Handshake.Key key = new Handshake.Key(Handshake.Purpose.RENDEZVOUS, secret, options.generation());
+        Handshake.Key key =
+                new Handshake.Key(Handshake.Purpose.RENDEZVOUS, secret, options.generation(), options.encrypted());
         server = new Server(key, acceptor, ownsAcceptor, options.clock(), this);
         if (reform != null) {
             reform.begin(this, server, registration, secret, lastLogNanos);
@@ -321,6 +322,12 @@ public final class RendezvousServer implements Closeable, Server.Service {
             }
         }
         return reform == null ? TICK_NANOS : reform.tickNanos();
+    }
+
+    @Override
+    public void onOtherEncryption(String text) {
+        endNanos = clock.getAsLong() + LINGER_NANOS;
+        registration.fail(RankRegistration.Cause.REFUSED, List.of(), text);
     }
 
     @Override

@@ -49,6 +49,7 @@ public final class ProcessStatus implements StatusServer.Service {
     private volatile StatusServer server; // null if no server runs; written under the lock of this
     private Path socket; // the server's socket, or null; guarded by this
     private BootstrapOptions options; // guarded by this
+    private volatile boolean encrypts; // true if a communicator of this process encrypts its connections
     private volatile String hostId = "";
     private volatile int port;
 
@@ -101,6 +102,7 @@ public final class ProcessStatus implements StatusServer.Service {
      * does not stop the server.
      */
     private synchronized void serve(Settings settings, BootstrapOptions bootstrap) {
+        encrypts |= bootstrap.encrypted();
         if (server != null) {
             return;
         }
@@ -158,6 +160,7 @@ public final class ProcessStatus implements StatusServer.Service {
         server.close();
         server = null;
         port = 0;
+        encrypts = false;
         removeSocket();
     }
 
@@ -182,6 +185,11 @@ public final class ProcessStatus implements StatusServer.Service {
         List<byte[]> keys = new ArrayList<>();
         communicators.forEach(communicator -> keys.addAll(communicator.keys()));
         return keys;
+    }
+
+    @Override
+    public boolean encrypts() {
+        return encrypts;
     }
 
     @Override

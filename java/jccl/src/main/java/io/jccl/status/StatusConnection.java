@@ -1,6 +1,7 @@
 package io.jccl.status;
 
 import io.jccl.wire.Reactor;
+import io.jccl.wire.WireChannel;
 import io.jccl.wire.WireException;
 import java.io.EOFException;
 import java.io.IOException;
@@ -17,6 +18,7 @@ abstract class StatusConnection implements Reactor.Handler {
     private static final int LENGTH_BYTES = 4;
 
     final SocketChannel channel;
+    final WireChannel wire;
     private final int maxMessage;
     private SelectionKey key;
     private ByteBuffer expected; // the buffer to fill; null: nothing is expected
@@ -34,6 +36,7 @@ abstract class StatusConnection implements Reactor.Handler {
      */
     StatusConnection(SocketChannel channel, int maxMessage) {
         this.channel = channel;
+        this.wire = new WireChannel(channel);
         this.maxMessage = maxMessage;
     }
 
@@ -88,14 +91,14 @@ abstract class StatusConnection implements Reactor.Handler {
     /** Closes the connection when everything has been sent. */
     final void closeWhenSent() {
         closesWhenSent = true;
-        if (!unsent.hasRemaining()) {
+        if (!unsent.hasRemaining() && wire.isFlushed()) {
             close();
         }
     }
 
     private void flush() throws IOException {
-        channel.write(unsent);
-        if (unsent.hasRemaining()) {
+        wire.write(unsent);
+        if (unsent.hasRemaining() || !wire.flush()) {
             key.interestOpsOr(SelectionKey.OP_WRITE);
         } else {
             key.interestOpsAnd(~SelectionKey.OP_WRITE);
@@ -123,7 +126,7 @@ abstract class StatusConnection implements Reactor.Handler {
     private void read() throws IOException {
         while (!closed) {
             ByteBuffer into = expected == null ? ByteBuffer.allocate(1) : expected;
-            int n = channel.read(into);
+            int n = wire.read(into);
             if (n < 0) {
                 throw new EOFException("it closed the connection");
             }

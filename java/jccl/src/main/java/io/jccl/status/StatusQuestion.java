@@ -1,6 +1,7 @@
 package io.jccl.status;
 
 import io.jccl.internal.Causes;
+import io.jccl.wire.EncryptedHandshake;
 import io.jccl.wire.Handshake;
 import io.jccl.wire.NetworkStack;
 import io.jccl.wire.Reactor;
@@ -9,6 +10,7 @@ import java.io.IOException;
 import java.net.SocketAddress;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.util.List;
@@ -81,8 +83,13 @@ final class StatusQuestion {
         }
         SocketAddress address = addresses.get(next++);
         attemptDeadline = next == addresses.size() ? deadline : Math.min(deadline, System.nanoTime() + CONNECT_NANOS);
+        attempt(address, false);
+    }
+
+    /** Asks an address. Asks it again with encryption if its process requires that. */
+    private void attempt(SocketAddress address, boolean encrypts) {
         try {
-            attempt = new Attempt(address);
+            attempt = new Attempt(address, encrypts);
             attempt.begin();
         } catch (IOException e) {
             failed(address, e);
@@ -132,13 +139,16 @@ final class StatusQuestion {
 
         private final SocketAddress address;
         private final byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
-        private byte[] serverNonce;
+        private final EncryptedHandshake encrypting; // null without encryption
+        private byte[] serverNonce; // null until the server has greeted
         private boolean isConnected;
         private boolean isProved;
 
-        Attempt(SocketAddress address) throws IOException {
+        Attempt(SocketAddress address, boolean encrypts) throws IOException {
             super(channel(address), Answer.MAX_BYTES);
             this.address = address;
+            this.encrypting =
+                    encrypts ? new EncryptedHandshake(key, Handshake.Purpose.STATUS, Handshake.ANY_GENERATION) : null;
         }
 
         void begin() throws IOException {
@@ -156,6 +166,9 @@ final class StatusQuestion {
             isConnected = true;
             if (key == null) {
                 ask();
+            } else if (encrypting != null) {
+                send(encrypting.greeting());
+                expectHandshake(Handshake.HEADER_BYTES);
             } else {
                 send(Handshake.greeting(nonce));
                 expectHandshake(Handshake.GREETING_BYTES);
@@ -170,6 +183,15 @@ final class StatusQuestion {
 
         @Override
         void handshake(byte[] bytes) throws IOException {
+            if (encrypting != null) {
+                handshakeEncrypted(bytes);
+                return;
+            }
+            if (serverNonce == null && Handshake.isEncrypted(bytes)) {
+                close();
+                attempt(address, true);
+                return;
+            }
             if (serverNonce == null) {
                 serverNonce = Handshake.nonceOf(bytes);
                 send(Handshake.rankProof(key, Handshake.Purpose.STATUS, nonce, serverNonce));
@@ -178,6 +200,20 @@ final class StatusQuestion {
             }
             if (!Handshake.same(bytes, Handshake.serverProof(key, Handshake.Purpose.STATUS, nonce, serverNonce))) {
                 throw new WireException("it does not know the secret");
+            }
+            ask();
+        }
+
+        private void handshakeEncrypted(byte[] bytes) throws IOException {
+            if (serverNonce == null) {
+                Handshake.requireEncrypted(bytes, Handshake.ANY_GENERATION);
+                serverNonce = bytes;
+                expectHandshake(EncryptedHandshake.MESSAGE_BYTES);
+                return;
+            }
+            byte[] confirmation = encrypting.complete(bytes, wire);
+            if (channel.write(ByteBuffer.wrap(confirmation)) != confirmation.length) {
+                throw new IOException("its receive window is closed");
             }
             ask();
         }

@@ -1,5 +1,6 @@
 package io.jccl.status;
 
+import io.jccl.wire.EncryptedHandshake;
 import io.jccl.wire.Exhaustion;
 import io.jccl.wire.Handshake;
 import io.jccl.wire.Reactor;
@@ -8,6 +9,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
@@ -33,6 +35,9 @@ final class StatusServer implements Closeable {
 
         /** Returns the keys that a peer may prove. */
         List<byte[]> keys();
+
+        /** Returns true if TCP connections must be encrypted. */
+        boolean encrypts();
 
         /**
          * Answers a question, at once or later.
@@ -188,7 +193,9 @@ final class StatusServer implements Closeable {
 
         private final SocketAddress remote;
         private final byte[] serverNonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
-        private byte[] peerNonce; // null until the peer has greeted
+        private byte[] peerNonce; // null until a peer without encryption has greeted
+        private byte[] encryptedGreeting; // the first part of the greeting of a peer with encryption, or null
+        private EncryptedHandshake.Accepted accepted; // null until such a peer has proved a key
         private final boolean isOwnUser;
         private byte[] key; // the key that the peer has proved, or null
         private long deadline = System.nanoTime() + MAX_ASK_NANOS;
@@ -210,8 +217,28 @@ final class StatusServer implements Closeable {
 
         @Override
         void handshake(byte[] bytes) throws IOException {
+            if (accepted != null) {
+                accepted.confirm(bytes, wire);
+                key = accepted.key().secret();
+                expectMessage();
+                return;
+            }
+            if (encryptedGreeting != null) {
+                accept(bytes);
+                return;
+            }
+            if (peerNonce == null && Handshake.isEncrypted(bytes)) {
+                encryptedGreeting = bytes;
+                expectHandshake(EncryptedHandshake.GREETING_BYTES - bytes.length);
+                return;
+            }
             if (peerNonce == null) {
                 peerNonce = Handshake.nonceOf(bytes);
+                if (service.encrypts()) {
+                    send(EncryptedHandshake.requirement(serverNonce)); // the peer connects again
+                    closeWhenSent();
+                    return;
+                }
                 send(Handshake.greeting(serverNonce));
                 expectHandshake(Handshake.PROOF_BYTES);
                 return;
@@ -226,6 +253,22 @@ final class StatusServer implements Closeable {
                 }
             }
             throw new WireException("its proof of the secret is wrong");
+        }
+
+        private void accept(byte[] restOfGreeting) throws IOException {
+            byte[] greeting = ByteBuffer.allocate(EncryptedHandshake.GREETING_BYTES)
+                    .put(encryptedGreeting)
+                    .put(restOfGreeting)
+                    .array();
+            send(EncryptedHandshake.serverHeader(Handshake.ANY_GENERATION));
+            accepted = EncryptedHandshake.accept(
+                    greeting,
+                    service.keys().stream()
+                            .map(one ->
+                                    new Handshake.Key(Handshake.Purpose.STATUS, one, Handshake.ANY_GENERATION, true))
+                            .toList());
+            send(accepted.answer());
+            expectHandshake(EncryptedHandshake.CONFIRMATION_BYTES);
         }
 
         @Override

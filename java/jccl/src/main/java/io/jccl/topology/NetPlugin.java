@@ -69,6 +69,9 @@ public record NetPlugin(String name, String file, int version, List<Device> devi
      * stays open until the process ends.
      */
     public static Choice of(Settings settings) {
+        if (NetworkSettings.encryptionExcludesPlugin(settings)) {
+            return new Choice(Optional.empty(), List.of(NetworkSettings.ENCRYPTION_EXCLUDES), true);
+        }
         List<String> wanted = NetworkSettings.netPlugins(settings);
         boolean asked = !wanted.isEmpty() && !wanted.contains("");
         // A plug-in that hangs must leave time to try other networks.

@@ -1,9 +1,11 @@
 package io.jccl.transport;
 
+import io.jccl.Encryption;
 import io.jccl.PeerTransport;
 import io.jccl.TransportException;
 import io.jccl.TransportKind;
 import io.jccl.config.IbSettings;
+import io.jccl.config.NetworkSettings;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.config.TransportSettings;
@@ -66,6 +68,10 @@ public final class TransportSelector {
         disable(TransportKind.P2P, TransportSettings.P2P_DISABLE, settings, disabled);
         disable(TransportKind.SHM, TransportSettings.SHM_DISABLE, settings, disabled);
         disable(TransportKind.IB, IbSettings.IB_DISABLE, settings, disabled);
+        if (settings.get(NetworkSettings.ENCRYPTION) == Encryption.REQUIRED) {
+            disabled.put(TransportKind.IB, NetworkSettings.ENCRYPTION_EXCLUDES);
+            disabled.put(TransportKind.PLUGIN, NetworkSettings.ENCRYPTION_EXCLUDES);
+        }
         return disabled;
     }
 

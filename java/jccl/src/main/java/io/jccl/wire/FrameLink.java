@@ -33,6 +33,12 @@ public final class FrameLink implements Reactor.Handler {
         /** Called before each {@link #onFrame}. Must allocate nothing. */
         default void onAlive(FrameLink link) {}
 
+        /**
+         * Called if a peer that has proved the secret encrypts its connections and this end does not, or the other way
+         * round. The peer is refused.
+         */
+        default void onOtherEncryption(String text) {}
+
         /** Called once when the link has closed, unless the owner closed it. */
         void onClosed(FrameLink link, String why);
     }
@@ -48,7 +54,7 @@ public final class FrameLink implements Reactor.Handler {
     static final int MAX_SHORT_BYTES = 1024;
 
     private final Reactor reactor;
-    private final SocketChannel channel;
+    private final WireChannel channel;
     private final Owner owner;
     private final String remote;
     private final InetAddress localAddress;
@@ -73,17 +79,18 @@ public final class FrameLink implements Reactor.Handler {
     private boolean closeWhenSent;
 
     /** Takes over a non-blocking channel. Called on the reactor's thread, or before it starts. */
-    public FrameLink(Reactor reactor, SocketChannel channel, Owner owner) throws IOException {
+    public FrameLink(Reactor reactor, WireChannel channel, Owner owner) throws IOException {
         this.reactor = reactor;
         this.channel = channel;
         this.owner = owner;
-        this.remote = String.valueOf(channel.getRemoteAddress());
-        this.localAddress = channel.socket().getLocalAddress();
+        SocketChannel socket = channel.socketChannel();
+        this.remote = String.valueOf(socket.getRemoteAddress());
+        this.localAddress = socket.socket().getLocalAddress();
         this.insideHost = localAddress.isLoopbackAddress()
-                || localAddress.equals(channel.socket().getInetAddress());
+                || localAddress.equals(socket.socket().getInetAddress());
         // so that the kernel notices before the heartbeat time-out that a network works again
-        NativeSockets.boundRepetitions(channel);
-        this.key = reactor.register(channel, SelectionKey.OP_READ, this);
+        NativeSockets.boundRepetitions(socket);
+        this.key = reactor.register(socket, SelectionKey.OP_READ, this);
     }
 
     /** Permits the peer to send bodies of up to {@link FrameType#MAX_BODY_BYTES} bytes. */
@@ -156,7 +163,7 @@ public final class FrameLink implements Reactor.Handler {
     }
 
     private boolean isIdle() {
-        return queue.isEmpty() && !rest.hasRemaining();
+        return queue.isEmpty() && !rest.hasRemaining() && channel.isFlushed();
     }
 
     private boolean writeQueued() throws IOException {
@@ -173,11 +180,11 @@ public final class FrameLink implements Reactor.Handler {
             }
             queue.remove();
         }
-        return !rest.hasRemaining();
+        return !rest.hasRemaining() && channel.flush();
     }
 
     /**
-     * Sends a short frame from a direct buffer and allocates nothing. Called on the reactor's thread. The caller may
+     * Sends a short frame from a direct buffer. Allocates nothing unless the connection is encrypted. Called on the reactor's thread. The caller may
      * reuse the buffer afterwards.
      *
      * @return false if the frame was not sent because earlier frames wait to be sent
@@ -194,6 +201,8 @@ public final class FrameLink implements Reactor.Handler {
                 reactor.countSent(channel.write(frame));
                 if (frame.hasRemaining()) {
                     rest.clear().put(frame).flip();
+                    requestWrite();
+                } else if (!channel.isFlushed()) {
                     requestWrite();
                 }
             }
@@ -253,7 +262,8 @@ public final class FrameLink implements Reactor.Handler {
     }
 
     private void read() throws IOException {
-        for (int frames = 0; frames < 64 && !closed; frames++) {
+        // no event reports bytes that are decrypted already
+        for (int frames = 0; (frames < 64 || channel.hasReceived()) && !closed; frames++) {
             if (bodyLength < 0 && !readHeader()) {
                 return;
             }
@@ -341,7 +351,7 @@ public final class FrameLink implements Reactor.Handler {
 
     @Override
     public boolean isUnfinished() {
-        return !header.hasRemaining();
+        return !header.hasRemaining() || channel.hasReceived();
     }
 
     /**

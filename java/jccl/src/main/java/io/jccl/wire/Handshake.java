@@ -43,19 +43,27 @@ public final class Handshake {
      *
      * @param generation the generation of the group, which the server's greeting contains; {@link #ANY_GENERATION} if
      *     peers of any generation may connect
+     * @param encrypted true if connections are encrypted; peers that would not encrypt are then refused
      */
-    public record Key(Purpose purpose, byte[] secret, int generation) {}
+    public record Key(Purpose purpose, byte[] secret, int generation, boolean encrypted) {}
 
     /** The generation in the greeting of a peer that does not know the group's, such as a process that joins. */
     public static final int ANY_GENERATION = -1;
 
     static final int VERSION = 2;
+
+    /** The version in the header of {@link EncryptedHandshake}. */
+    static final int ENCRYPTED_VERSION = 3;
+
+    /** The length in bytes of a greeting without its nonce. */
+    public static final int HEADER_BYTES = 12;
+
     /** The length of a nonce in bytes. */
     public static final int NONCE_BYTES = 32;
     /** The length of a proof in bytes. */
     public static final int PROOF_BYTES = 32;
     /** The length of a greeting with its nonce in bytes. */
-    public static final int GREETING_BYTES = 12 + NONCE_BYTES;
+    public static final int GREETING_BYTES = HEADER_BYTES + NONCE_BYTES;
 
     private static final byte[] MAGIC = "JCCLBS".getBytes(StandardCharsets.US_ASCII);
     private static final SecureRandom RANDOM = new SecureRandom();
@@ -76,11 +84,30 @@ public final class Handshake {
 
     public static byte[] greeting(byte[] nonce, int generation) {
         return ByteBuffer.allocate(GREETING_BYTES)
-                .put(MAGIC)
-                .putShort((short) VERSION)
-                .putInt(generation)
+                .put(header(VERSION, generation))
                 .put(nonce)
                 .array();
+    }
+
+    /** Returns the bytes with which the first message of each side begins. */
+    static byte[] header(int version, int generation) {
+        return ByteBuffer.allocate(HEADER_BYTES)
+                .put(MAGIC)
+                .putShort((short) version)
+                .putInt(generation)
+                .array();
+    }
+
+    /** Returns true if a header is one of this handshake, of any generation. */
+    public static boolean isPlain(byte[] header) {
+        return Arrays.equals(header, 0, MAGIC.length, MAGIC, 0, MAGIC.length)
+                && ByteBuffer.wrap(header).getShort(MAGIC.length) == VERSION;
+    }
+
+    /** Returns true if the first message of a side is one of {@link EncryptedHandshake}. Reads only the header. */
+    public static boolean isEncrypted(byte[] greeting) {
+        return Arrays.equals(greeting, 0, MAGIC.length, MAGIC, 0, MAGIC.length)
+                && ByteBuffer.wrap(greeting).getShort(MAGIC.length) == ENCRYPTED_VERSION;
     }
 
     /**
@@ -89,15 +116,19 @@ public final class Handshake {
      * @throws WireException if the bytes are not a greeting, or one of another version
      */
     public static byte[] nonceOf(byte[] greeting) {
+        requireVersion(greeting, VERSION);
+        return Arrays.copyOfRange(greeting, GREETING_BYTES - NONCE_BYTES, GREETING_BYTES);
+    }
+
+    private static void requireVersion(byte[] greeting, int expected) {
         if (!Arrays.equals(greeting, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
             throw new WireException("not a JCCL greeting");
         }
         int version = ByteBuffer.wrap(greeting).getShort(MAGIC.length) & 0xffff;
-        if (version != VERSION) {
-            throw new WireException("handshake version=" + version + ": expected " + VERSION
+        if (version != expected) {
+            throw new WireException("handshake version=" + version + ": expected " + expected
                     + "; use the same JCCL version on all ranks");
         }
-        return Arrays.copyOfRange(greeting, GREETING_BYTES - NONCE_BYTES, GREETING_BYTES);
     }
 
     /**
@@ -108,12 +139,26 @@ public final class Handshake {
      */
     public static byte[] nonceOf(byte[] greeting, int generation) {
         byte[] nonce = nonceOf(greeting);
+        requireGeneration(greeting, generation);
+        return nonce;
+    }
+
+    /**
+     * Checks the header of a first message of {@link EncryptedHandshake}.
+     *
+     * @throws WireException if the bytes are not such a header, or one of another version or generation
+     */
+    public static void requireEncrypted(byte[] header, int generation) {
+        requireVersion(header, ENCRYPTED_VERSION);
+        requireGeneration(header, generation);
+    }
+
+    private static void requireGeneration(byte[] greeting, int generation) {
         int theirs = ByteBuffer.wrap(greeting).getInt(MAGIC.length + 2);
         if (theirs != generation && theirs != ANY_GENERATION && generation != ANY_GENERATION) {
             throw new WireException("generation=" + theirs + ": expected generation=" + generation
                     + "; the communicator was reformed, and this side or the other is of one before");
         }
-        return nonce;
     }
 
     /** Returns the proof of the side that connects. */

@@ -350,15 +350,18 @@ public final class Server implements Closeable {
     private final class UnauthenticatedPeer implements Reactor.Handler {
 
         private final SocketChannel channel;
+        private final WireChannel wire;
         private final String remote;
         private final long since = clock.getAsLong();
         private final byte[] serverNonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
         private ByteBuffer expected = ByteBuffer.allocate(Handshake.GREETING_BYTES);
-        private byte[] rankNonce;
+        private byte[] rankNonce; // null until a peer without encryption has greeted
+        private EncryptedHandshake.Accepted accepted; // null until a peer with encryption has proved the secret
         private SelectionKey key;
 
         UnauthenticatedPeer(SocketChannel channel) throws IOException {
             this.channel = channel;
+            this.wire = new WireChannel(channel);
             this.remote = String.valueOf(channel.getRemoteAddress());
         }
 
@@ -367,14 +370,17 @@ public final class Server implements Closeable {
             if (channel.read(expected) < 0) {
                 throw new EOFException("it closed the connection before the handshake was done");
             }
-            if (rankNonce == null && startsWrong()) {
+            boolean greets = rankNonce == null && accepted == null;
+            if (greets && startsWrong()) {
                 throw new WireException("not a JCCL greeting");
             }
             if (expected.hasRemaining()) {
                 return;
             }
-            if (rankNonce == null) {
+            if (greets) {
                 greet();
+            } else if (accepted != null) {
+                confirm();
             } else {
                 verify();
             }
@@ -394,30 +400,93 @@ public final class Server implements Closeable {
             return entrances.get(0).key().generation();
         }
 
+        private boolean encrypts() {
+            return entrances.get(0).key().encrypted();
+        }
+
         private void greet() throws IOException {
+            byte[] theirs = expected.array();
+            boolean encrypted = Handshake.isEncrypted(theirs);
+            if (encrypted && encrypts()) {
+                greetEncrypted(theirs);
+                return;
+            }
             try {
-                rankNonce = Handshake.nonceOf(expected.array(), generation());
+                if (encrypted) {
+                    Handshake.requireEncrypted(theirs, generation());
+                    rankNonce = Arrays.copyOfRange(theirs, Handshake.HEADER_BYTES, Handshake.GREETING_BYTES);
+                } else {
+                    rankNonce = Handshake.nonceOf(theirs, generation());
+                }
             } finally {
                 // sent even if the version or generation differs, so that the peer's message can name ours
                 write(greeting());
             }
-            expected = ByteBuffer.allocate(Handshake.PROOF_BYTES);
+            int rest = encrypted ? EncryptedHandshake.GREETING_BYTES - Handshake.GREETING_BYTES : 0;
+            expected = ByteBuffer.allocate(rest + Handshake.PROOF_BYTES);
+        }
+
+        private void greetEncrypted(byte[] theirs) throws IOException {
+            if (theirs.length < EncryptedHandshake.GREETING_BYTES) {
+                expected =
+                        ByteBuffer.allocate(EncryptedHandshake.GREETING_BYTES).put(theirs);
+                return;
+            }
+            try {
+                Handshake.requireEncrypted(theirs, generation());
+            } finally {
+                write(EncryptedHandshake.serverHeader(generation())); // as in greet()
+            }
+            accepted = EncryptedHandshake.accept(
+                    theirs, entrances.stream().map(Entrance::key).toList());
+            write(accepted.answer());
+            expected = ByteBuffer.allocate(EncryptedHandshake.CONFIRMATION_BYTES);
+        }
+
+        private void confirm() throws IOException {
+            accepted.confirm(expected.array(), wire);
+            Entrance proved = entrances.stream()
+                    .filter(one -> one.key() == accepted.key())
+                    .findFirst()
+                    .orElseThrow();
+            take(proved.owner());
         }
 
         private void verify() throws IOException {
+            byte[] sent = expected.array();
+            byte[] theirs = Arrays.copyOfRange(sent, sent.length - Handshake.PROOF_BYTES, sent.length);
             Entrance proved = null;
             for (Entrance one : entrances) {
                 byte[] proof = Handshake.rankProof(one.key().secret(), one.key().purpose(), rankNonce, serverNonce);
-                proved = Handshake.same(proof, expected.array()) ? one : proved;
+                proved = Handshake.same(proof, theirs) ? one : proved;
             }
             if (proved == null) {
                 throw new WireException("its proof of the secret is wrong");
             }
             Handshake.Key mine = proved.key();
             write(Handshake.serverProof(mine.secret(), mine.purpose(), rankNonce, serverNonce));
+            boolean encrypted = sent.length > Handshake.PROOF_BYTES;
+            if (encrypted == encrypts()) {
+                take(proved.owner());
+                return;
+            }
+            String why = "JCCL_ENCRYPTION differs between ranks: the "
+                    + mine.purpose().name().toLowerCase(Locale.ROOT) + " server "
+                    + (encrypted
+                            ? "does not encrypt, remote=" + remote + " does"
+                            : "encrypts, remote=" + remote + " does not")
+                    + "; set the same value on all ranks (JCCL_ENCRYPTION, or CommunicatorConfig.Builder.encryption)";
+            proved.owner().onOtherEncryption(why);
+            if (encrypted) {
+                throw new WireException(why); // the peer knows, and reads nothing more
+            }
+            take(new Refusing(why));
+        }
+
+        private void take(FrameLink.Owner owner) throws IOException {
             unauthenticated.remove(this);
             resume();
-            new FrameLink(reactor, channel, proved.owner()); // the link takes over the selection key
+            new FrameLink(reactor, wire, owner); // the link takes over the selection key
         }
 
         /** Writes a few bytes, which always fit into an empty send buffer. */
@@ -439,6 +508,21 @@ public final class Server implements Closeable {
             key.cancel();
             Reactor.closeQuietly(channel);
             peerLog.ignored(remote, why, clock.getAsLong());
+        }
+    }
+
+    /** Refuses peers that have proved the secret. */
+    private record Refusing(String why) implements FrameLink.Owner {
+
+        @Override
+        public void onFrame(FrameLink link, FrameType type, WireReader body) {
+            link.send(FrameType.REFUSED, new WireWriter().text(why, Limits.MAX_TEXT));
+            link.closeWhenSent();
+        }
+
+        @Override
+        public void onClosed(FrameLink link, String closed) {
+            LOG.debug("remote={}: left before it was refused: {}", link.remote(), closed);
         }
     }
 }

@@ -55,7 +55,7 @@ public final class PeerBytesFuzz {
     public static SortedMap<String, byte[]> seeds() {
         PeerDevice device = new PeerDevice(1, "uuid", "0000:01:00.0", 90, 16, 8, true);
         PeerInfo info = new PeerInfo(
-                "a", "domain", "42", new Processors(4, "0-3"), 0, Optional.of(device), "p", "00", "01", true);
+                "a", "domain", "42", new Processors(4, "0-3"), 0, Optional.of(device), "p", "00", "01", true, true);
         SortedMap<String, byte[]> seeds = new TreeMap<>();
         seeds.put("info", with(0, info.encode()));
         SharedSettings.Value ring = new SharedSettings.Value("NCCL_ALGO", "ring");

@@ -26,7 +26,17 @@ class PeersTest {
 
     private static PeerInfo peer(String host, String isolationDomain, String allowed) {
         return new PeerInfo(
-                host, isolationDomain, "p", new Processors(2, allowed), 0, Optional.empty(), "", "00000001", "", false);
+                host,
+                isolationDomain,
+                "p",
+                new Processors(2, allowed),
+                0,
+                Optional.empty(),
+                "",
+                "00000001",
+                "",
+                false,
+                false);
     }
 
     /** Returns ranks at places of the form {@code HOST/DOMAIN}. */

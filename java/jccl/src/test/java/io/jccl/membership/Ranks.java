@@ -5,6 +5,7 @@ import io.jccl.rendezvous.BootstrapOptions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -25,8 +26,15 @@ final class Ranks {
 
     private Ranks() {}
 
+    /** True to run these tests with encryption: JCCL_ENCRYPTION=on mvn … -Dtest=… verify. */
+    private static final boolean ENCRYPTED =
+            Set.of("on", "required").contains(System.getenv().getOrDefault("JCCL_ENCRYPTION", "off"));
+
     static BootstrapOptions options() {
-        return BootstrapOptions.defaults("test 1").withInitTimeout(SOON).withInterfaces("lo", "AF_INET");
+        return BootstrapOptions.defaults("test 1")
+                .withInitTimeout(SOON)
+                .withInterfaces("lo", "AF_INET")
+                .withEncryption(ENCRYPTED);
     }
 
     /** The outcome of a call: either its value or the exception that it threw. */

@@ -205,6 +205,7 @@ class ReformRulesTest {
                 "AF_INET",
                 "test 2",
                 0,
+                OPTIONS.encrypted(),
                 0,
                 System::nanoTime);
         JobMembers members = JobMembers.of(id, List.of(JobMembers.text(address)));
