@@ -12,6 +12,10 @@ namespace jccl {
 namespace {
 
 constexpr uint8_t kFin = 'G';
+
+// Bytes of records for a peer that does not read, after which no more are made.
+constexpr size_t kMaxUnsentBytes = 64 * 1024;
+
 static_assert(kFin >= NetControlConnection::kNoticeKinds);
 
 }  // namespace
@@ -42,18 +46,25 @@ Status NetControlConnection::send(const void* info, size_t bytes) {
                            errorText(error) + "): " + socketHint(error));
 }
 
-// Sends a message, as one record if the connection is encrypted. Returns `bytes` if the kernel has accepted all of it.
+// Sends a message, as one record if the connection is encrypted. Returns `bytes` if the kernel has accepted all of it. A
+// record that the kernel does not accept goes before the next one, because the other end opens records in order.
 ssize_t NetControlConnection::sendSome(const void* data, size_t bytes) {
   if (records_ == nullptr) return ::send(socket_.get(), data, bytes, MSG_NOSIGNAL);
-  std::vector<uint8_t> record(bytes + crypto::Records::kOverheadBytes);
+  const size_t before = unsent_.size();
+  unsent_.resize(before + bytes + crypto::Records::kOverheadBytes);
   const std::array<std::span<const uint8_t>, 1> parts = {std::span(static_cast<const uint8_t*>(data), bytes)};
   size_t recordBytes = 0;
-  if (!records_->seal(parts, record.data(), &recordBytes)) {
-    errno = EIO;
+  if (before > kMaxUnsentBytes || !records_->seal(parts, unsent_.data() + before, &recordBytes)) {
+    unsent_.resize(before);
+    errno = before > kMaxUnsentBytes ? EAGAIN : EIO;
     return -1;
   }
-  const ssize_t sent = ::send(socket_.get(), record.data(), recordBytes, MSG_NOSIGNAL);
-  return sent == static_cast<ssize_t>(recordBytes) ? static_cast<ssize_t>(bytes) : std::min<ssize_t>(sent, 0);
+  const ssize_t sent = ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+  if (sent < 0) return -1;
+  unsent_.erase(unsent_.begin(), unsent_.begin() + sent);
+  if (unsent_.empty()) return static_cast<ssize_t>(bytes);
+  errno = EAGAIN;
+  return -1;
 }
 
 // Sets *got to the number of bytes that were received; like recv() 0 at the end, and -1 with errno on failure. Fails if

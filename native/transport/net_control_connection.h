@@ -73,6 +73,7 @@ class NetControlConnection : public EventHandler {
 
   UniqueFd socket_;
   const std::unique_ptr<crypto::Records> records_;  // null: the bytes are not encrypted
+  std::vector<uint8_t> unsent_;                     // records that the kernel has not accepted
   std::vector<uint8_t> sealed_;                     // the received part of the next record
   std::vector<uint8_t> plain_;                      // the bytes of the last record
   size_t plainTaken_ = 0;                           // number of bytes of plain_ that have been read

@@ -81,7 +81,7 @@ void SocketStream::sendFin() {
   std::span<const uint8_t> bytes = bytesOf(frame);
   if (sealing_ != nullptr) {
     const std::array<std::span<const uint8_t>, 1> parts = {bytes};
-    if (sealing_->seal(parts)) bytes = sealing_->unsent();
+    bytes = sealing_->seal(parts) ? sealing_->unsent() : std::span<const uint8_t>();
   }
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(socket_.get(), SHUT_WR);

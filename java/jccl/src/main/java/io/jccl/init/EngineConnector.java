@@ -2,6 +2,7 @@ package io.jccl.init;
 
 import io.jccl.PeerTransport;
 import io.jccl.TransportKind;
+import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.IbSettings;
 import io.jccl.config.LoggedOnce;
 import io.jccl.config.NetworkSettings;
@@ -30,6 +31,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -178,16 +180,20 @@ final class EngineConnector {
         if (!context.settings().get(NetworkSettings.ENCRYPTION).isUsed()) {
             return;
         }
-        Set<TransportKind> clear = EnumSet.noneOf(TransportKind.class);
+        Set<String> clear = new TreeSet<>();
         for (PeerTransport one : transports) {
             if (one.kind() == TransportKind.PLUGIN || one.kind() == TransportKind.IB) {
-                clear.add(one.kind());
+                clear.add(one.kind().label());
             }
         }
-        for (TransportKind kind : clear) {
+        if (context.settings().get(AlgorithmSettings.COLLNET_ENABLE)
+                && !NetworkSettings.netPluginNames(context.settings()).isEmpty()) {
+            clear.add("CollNet");
+        }
+        if (!clear.isEmpty()) {
             LoggedOnce.warn(
                     EngineConnector.class,
-                    NetworkSettings.ENCRYPTION.name() + "=on: data goes over the transport " + kind.label()
+                    NetworkSettings.ENCRYPTION.name() + "=on: data may go over " + String.join(", ", clear)
                             + ", which JCCL does not encrypt; JCCL_ENCRYPTION=required uses encrypted sockets instead");
         }
     }

@@ -184,8 +184,8 @@ public final class FrameLink implements Reactor.Handler {
     }
 
     /**
-     * Sends a short frame from a direct buffer. Allocates nothing unless the connection is encrypted. Called on the reactor's thread. The caller may
-     * reuse the buffer afterwards.
+     * Sends a short frame from a direct buffer. Allocates nothing unless the connection is encrypted. Called on the
+     * reactor's thread. The caller may reuse the buffer afterwards.
      *
      * @return false if the frame was not sent because earlier frames wait to be sent
      */
