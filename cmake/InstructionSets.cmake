@@ -16,6 +16,12 @@ function(jccl_instruction_sets)
     if(source MATCHES "_(avx2|avx512)\\.cc$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${${CMAKE_MATCH_1}}" SKIP_PRECOMPILE_HEADERS ON)
     endif()
+    if(source MATCHES "/wire_[a-z0-9]+\\.cc$")
+      # Without fused multiply-add, all instruction sets round alike.
+      set_property(SOURCE ${source} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+      set_property(SOURCE ${source} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
+    endif()
     if(source MATCHES "/reduce_[a-z0-9]+\\.cc$")
       # Compiles each of these sources alone, because one takes longer than eight other sources together.
       set_property(SOURCE ${source} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)

@@ -258,6 +258,37 @@ struct Bfloat16Format {
   }
 };
 
+// Computes the same bits as the conversion instructions. binary16 has 5 exponent and 10 fraction bits.
+struct Float16Format {
+  template <int W>
+  static JCCL_INLINE Vec<float, W> widen(Vec<uint32_t, W> bits) {
+    using I = Vec<int32_t, W>;
+    const I magnitude = bitsOf<I>(bits & 0x7fffu);
+    const I normal = (magnitude << 13) + (112 << 23);  // the exponent's bias grows from 15 to 127
+    const I special = (magnitude << 13) | 0x7f800000 | ((magnitude > 0x7c00) & 0x00400000);
+    const I subnormal = bitsOf<I>(__builtin_convertvector(magnitude, Vec<float, W>) * 0x1p-24f);
+    const I value = magnitude >= 0x7c00 ? special : magnitude < 0x400 ? subnormal : normal;
+    return bitsOf<Vec<float, W>>(bitsOf<Vec<uint32_t, W>>(value) | ((bits & 0x8000u) << 16));
+  }
+
+  template <int W>
+  static JCCL_INLINE Vec<uint32_t, W> narrow(Vec<float, W> f) {
+    using I = Vec<int32_t, W>;
+    using U = Vec<uint32_t, W>;
+    using F = Vec<float, W>;
+    const U bits = bitsOf<U>(f);
+    const I magnitude = bitsOf<I>(bits & 0x7fffffffu);
+    const U normal = (bitsOf<U>(magnitude) - (112u << 23) + 0xfffu + ((bits >> 13) & 1u)) >> 13;
+    // Adding 0.5 makes the processor round to a multiple of 2^-24, the unit of the subnormals.
+    const U subnormal = bitsOf<U>(bitsOf<F>(magnitude) + 0.5f) - bitsOf<uint32_t>(0.5f);
+    const U nan = ((bits >> 13) & 0x3ffu) | 0x7e00u;
+    const U infinity = U{} + 0x7c00u;
+    const U finite = magnitude < 0x38800000 ? subnormal : normal;  // 2^-14, the smallest normal
+    const U value = magnitude > 0x7f800000 ? nan : magnitude >= 0x477ff000 ? infinity : finite;  // infinite from 65520
+    return value | ((bits >> 16) & 0x8000u);
+  }
+};
+
 #if defined(__aarch64__)
 
 template <int W>
@@ -300,39 +331,6 @@ JCCL_INLINE Vec<uint16_t, W / 2> narrowFloat16(Vec<float, W> f) {
     return bitsOf<H>(_mm_cvtsi128_si64(_mm_cvtps_ph(bitsOf<__m128>(f), _MM_FROUND_TO_NEAREST_INT)));
   }
 }
-
-#else
-
-// Computes the same bits as the conversion instructions. binary16 has 5 exponent and 10 fraction bits.
-struct Float16Format {
-  template <int W>
-  static JCCL_INLINE Vec<float, W> widen(Vec<uint32_t, W> bits) {
-    using I = Vec<int32_t, W>;
-    const I magnitude = bitsOf<I>(bits & 0x7fffu);
-    const I normal = (magnitude << 13) + (112 << 23);  // the exponent's bias grows from 15 to 127
-    const I special = (magnitude << 13) | 0x7f800000 | ((magnitude > 0x7c00) & 0x00400000);
-    const I subnormal = bitsOf<I>(__builtin_convertvector(magnitude, Vec<float, W>) * 0x1p-24f);
-    const I value = magnitude >= 0x7c00 ? special : magnitude < 0x400 ? subnormal : normal;
-    return bitsOf<Vec<float, W>>(bitsOf<Vec<uint32_t, W>>(value) | ((bits & 0x8000u) << 16));
-  }
-
-  template <int W>
-  static JCCL_INLINE Vec<uint32_t, W> narrow(Vec<float, W> f) {
-    using I = Vec<int32_t, W>;
-    using U = Vec<uint32_t, W>;
-    using F = Vec<float, W>;
-    const U bits = bitsOf<U>(f);
-    const I magnitude = bitsOf<I>(bits & 0x7fffffffu);
-    const U normal = (bitsOf<U>(magnitude) - (112u << 23) + 0xfffu + ((bits >> 13) & 1u)) >> 13;
-    // Adding 0.5 makes the processor round to a multiple of 2^-24, the unit of the subnormals.
-    const U subnormal = bitsOf<U>(bitsOf<F>(magnitude) + 0.5f) - bitsOf<uint32_t>(0.5f);
-    const U nan = ((bits >> 13) & 0x3ffu) | 0x7e00u;
-    const U infinity = U{} + 0x7c00u;
-    const U finite = magnitude < 0x38800000 ? subnormal : normal;  // 2^-14, the smallest normal
-    const U value = magnitude > 0x7f800000 ? nan : magnitude >= 0x477ff000 ? infinity : finite;  // infinite from 65520
-    return value | ((bits >> 16) & 0x8000u);
-  }
-};
 
 #endif
 
