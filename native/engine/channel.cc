@@ -1,6 +1,7 @@
 #include "engine/channel.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "engine/channel_scratch.h"
 #include "engine/slicing.h"
@@ -17,6 +18,9 @@ constexpr size_t kZeroCopySendsAhead = 4;
 // the copy.
 constexpr size_t kMinZeroCopyBytes = 16 * 1024;
 
+template <class Primitives>
+constexpr bool kNarrows = std::is_same_v<Primitives, WirePrimitives>;
+
 }  // namespace
 
 Channel::Channel(int index, int rank, int size, WaitControl& control)
@@ -27,6 +31,34 @@ Channel::Channel(int index, int rank, int size, WaitControl& control)
     if (peer == rank) continue;
     directSend_.push_back(&sends_[peer]);
     directRecv_.push_back(&recvs_[peer]);
+  }
+}
+
+void Channel::setHosts(RankHosts hosts) {
+  hosts_ = std::move(hosts);
+  for (int peer = 0; peer < size_; ++peer) {
+    sends_[peer].crossesHosts = recvs_[peer].crossesHosts = hosts_[peer] != hosts_[rank_];
+  }
+}
+
+bool Channel::scratch(size_t bytes, uint8_t*& space) {
+  if (__builtin_expect(scratchMemory_.bytes() < bytes, 0)) {
+    if (!MappedMemory::mapAnonymous(bytes, scratchMemory_)) {
+      waiter_.control().fail(Code::NoMemory);
+      return false;
+    }
+    scratchBytes_.store(scratchMemory_.bytes(), std::memory_order_relaxed);
+  }
+  space = scratchMemory_.base();
+  return true;
+}
+
+template <class Primitives>
+bool Channel::scratchOf(int links, const Transfer& transfer, uint8_t*& space) {
+  if constexpr (kNarrows<Primitives>) {
+    return scratch(Primitives::scratchBytes(links, transfer.elementBytes), space);
+  } else {
+    return scratch<Primitives::kProtocol>(links, transfer, space);
   }
 }
 
@@ -67,18 +99,20 @@ std::vector<Channel::Need> Channel::needs() const {
 }
 
 void Channel::run(const Operation& operation, Transfer& transfer) {
+  if (__builtin_expect(transfer.narrowing != nullptr, 0)) return runWith<WirePrimitives>(operation, transfer);
   switch (operation.choice.protocol) {
     case Protocol::LL:
-      return runWith<Protocol::LL>(operation, transfer);
+      return runWith<HostPrimitives<Protocol::LL>>(operation, transfer);
     case Protocol::LL128:
-      return runWith<Protocol::LL128>(operation, transfer);
+      return runWith<HostPrimitives<Protocol::LL128>>(operation, transfer);
     case Protocol::Simple:
-      return runWith<Protocol::Simple>(operation, transfer);
+      return runWith<HostPrimitives<Protocol::Simple>>(operation, transfer);
   }
 }
 
-template <Protocol P>
+template <class Primitives>
 void Channel::runWith(const Operation& operation, Transfer& transfer) {
+  constexpr Protocol P = Primitives::kProtocol;
   const ConnectionShape& shape = sends_[size_ == 1 ? 0 : directSend_[0]->peer].memory.shape;
   const size_t element = transfer.elementBytes;
   uint32_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(P);
@@ -86,23 +120,27 @@ void Channel::runWith(const Operation& operation, Transfer& transfer) {
     // Over a network, chunks of every protocol travel in SIMPLE slots, so they must also fit into a SIMPLE slot.
     capacity = std::min({capacity, kMaxPackedSliceBytes, shape.payloadCapacity(Protocol::Simple)});
   }
-  transfer.zeroCopy = P == Protocol::Simple && sendsZeroCopy(operation);
+  transfer.zeroCopy = P == Protocol::Simple && !kNarrows<Primitives> && sendsZeroCopy(operation);
   transfer.sliceCount = sliceCountOf(operation.choice, capacity, element);
-  if (operation.choice.algorithm == Algorithm::Ring) return runRing<P>(operation, transfer);
-  if (operation.choice.algorithm == Algorithm::Tree) return runTree<P>(operation, transfer);
+  if constexpr (kNarrows<Primitives>) {
+    // Chunks of whole blocks have fewer scales.
+    if (transfer.sliceCount > kWireBlock) transfer.sliceCount -= transfer.sliceCount % kWireBlock;
+  }
+  if (operation.choice.algorithm == Algorithm::Ring) return runRing<Primitives>(operation, transfer);
+  if (operation.choice.algorithm == Algorithm::Tree) return runTree<Primitives>(operation, transfer);
   if (operation.choice.algorithm != Algorithm::Direct) return added_->run(operation, transfer);
-  if (runsByHosts(operation, transfer)) return runByHosts<P>(operation, transfer);
-  runDirect<P>(operation, transfer);
+  if (runsByHosts(operation, transfer)) return runByHosts<Primitives>(operation, transfer);
+  runDirect<Primitives>(operation, transfer);
 }
 
-template <Protocol P>
+template <class Primitives>
 void Channel::runRing(const Operation& operation, const Transfer& transfer) {
   const int neighbours = size_ == 1 ? 0 : 1;
   Links links{&ringRecv_, neighbours, &ringSend_, neighbours, 0};
   links.oneWay = hasRoot(operation.code.collective);
   uint8_t* space = nullptr;
-  if (!scratch<P>(neighbours, transfer, space)) return;
-  HostPrimitives<P> primitives(waiter_, transfer, links, space);
+  if (!scratchOf<Primitives>(neighbours, transfer, space)) return;
+  Primitives primitives(waiter_, transfer, links, space);
   const size_t chunkCount = chunkCountOf(operation.code.collective, transfer.sliceCount);
   RingPlan plan{ringOrder_.data(), size_, ringPosition_, chunkCount, 0, 0};
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
@@ -110,16 +148,16 @@ void Channel::runRing(const Operation& operation, const Transfer& transfer) {
   primitives.finish();
 }
 
-template <Protocol P>
+template <class Primitives>
 void Channel::runTree(const Operation& operation, const Transfer& transfer) {
   const int children = static_cast<int>(treeDown_.size());
   const bool root = treeUp_ < 0;
   const Links up{downRecv_.data(), children, root ? downSend_.data() : &upSend_, root ? children : 1, 0};
   const Links down{&upRecv_, root ? 0 : 1, downSend_.data(), children, 0};
   uint8_t* space = nullptr;
-  if (!scratch<P>(std::max(children, 1), transfer, space)) return;
-  HostPrimitives<P> upward(waiter_, transfer, up, space);
-  HostPrimitives<P> downward(waiter_, transfer, down, space);
+  if (!scratchOf<Primitives>(std::max(children, 1), transfer, space)) return;
+  Primitives upward(waiter_, transfer, up, space);
+  Primitives downward(waiter_, transfer, down, space);
   TreePlan plan{root, children == 0, transfer.sliceCount, 0, 0};
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
   treeAllReduce(upward, downward, plan);
@@ -127,20 +165,20 @@ void Channel::runTree(const Operation& operation, const Transfer& transfer) {
   downward.finish();
 }
 
-template <Protocol P>
+template <class Primitives>
 void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   const int peers = size_ - 1;
   Links links{directRecv_.data(), peers, directSend_.data(), peers, rank_, true};
   links.oneWay = hasRoot(operation.code.collective);
   uint8_t* space = nullptr;
-  if (!scratch<P>(peers, transfer, space)) return;
+  if (!scratchOf<Primitives>(peers, transfer, space)) return;
   DirectPlan plan;
   plan.rank = rank_;
   plan.size = size_;
   plan.chunkCount = chunkCountOf(operation.code.collective, transfer.sliceCount);
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
   if (transfer.zeroCopy && allNet()) plan.ahead = kZeroCopySendsAhead;
-  HostPrimitives<P> primitives(waiter_, transfer, links, space);
+  Primitives primitives(waiter_, transfer, links, space);
   directSchedule(primitives, plan, partsOf(operation), operation.code.collective, operation.root,
                  (operation.choice.flags & Choice::kTwoShot) != 0);
   primitives.finish();
@@ -199,12 +237,12 @@ Channel::HostLinks Channel::hostLinks(int root) {
   return links;
 }
 
-template <Protocol P>
+template <class Primitives>
 void Channel::runByHosts(const Operation& operation, const Transfer& transfer) {
   const bool rooted = hasRoot(operation.code.collective);
   HostLinks hosts = hostLinks(rooted ? operation.root : -1);
   uint8_t* space = nullptr;
-  if (!scratch<P>(hosts.peers, transfer, space)) return;
+  if (!scratchOf<Primitives>(hosts.peers, transfer, space)) return;
   HostsPlan plan;
   plan.isLeader = hosts.leader == rank_;
   plan.hasMembers = hosts.members > 0;
@@ -212,16 +250,16 @@ void Channel::runByHosts(const Operation& operation, const Transfer& transfer) {
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
   switch (operation.code.collective) {
     case Collective::AllGather:
-      return gatherByHosts<P>(hosts, operation, transfer, space);
+      return gatherByHosts<Primitives>(hosts, operation, transfer, space);
     case Collective::ReduceScatter:
-      return scatterByHosts<P>(hosts, operation, transfer, space);
+      return scatterByHosts<Primitives>(hosts, operation, transfer, space);
     default:
-      if (rooted) return runWithRootByHosts<P>(hosts, plan, operation, transfer, space);
-      return reduceToAllByHosts<P>(hosts, plan, transfer, space);
+      if (rooted) return runWithRootByHosts<Primitives>(hosts, plan, operation, transfer, space);
+      return reduceToAllByHosts<Primitives>(hosts, plan, transfer, space);
   }
 }
 
-template <Protocol P>
+template <class Primitives>
 void Channel::reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const Transfer& transfer, uint8_t* space) {
   Links inward = hosts.fromMembers();
   Links outward = hosts.toMembers();
@@ -241,13 +279,15 @@ void Channel::reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const 
   inTransfer.zeroCopy = false;
   Transfer outTransfer = inTransfer;
   outTransfer.input = transfer.output;
-  HostPrimitives<P> in(waiter_, inTransfer, inward, space);
-  HostPrimitives<P> out(waiter_, outTransfer, outward, space);
+  // The sum of all hosts' rounded sums is the same on all leaders, and its way to the members stays exact.
+  outTransfer.roundsStored = false;
+  Primitives in(waiter_, inTransfer, inward, space);
+  Primitives out(waiter_, outTransfer, outward, space);
   hostsAllReduce(in, out, plan);
 }
 
 // Runs a broadcast or a reduce by hosts: leaders exchange data with the root only.
-template <Protocol P>
+template <class Primitives>
 void Channel::runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const Operation& operation,
                                  const Transfer& transfer, uint8_t* space) {
   const bool isRoot = rank_ == operation.root;
@@ -260,7 +300,7 @@ void Channel::runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const 
   Links links =
       spreads ? Links{&fromRoot, one, hosts.send.data(), others, 0} : Links{hosts.recv.data(), others, &toRoot, one, 0};
   links.oneWay = true;
-  HostPrimitives<P> primitives(waiter_, transfer, links, space);
+  Primitives primitives(waiter_, transfer, links, space);
   if (spreads) {
     hostsBroadcast(primitives, plan, isRoot);
   } else {
@@ -271,13 +311,13 @@ void Channel::runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const 
 
 // Runs an all-gather by hosts: members send their parts to their leader, leaders exchange the parts of their hosts, and
 // each leader sends all parts to its members.
-template <Protocol P>
+template <class Primitives>
 void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space) {
   const size_t part = operation.count;
   const size_t whole = part * static_cast<size_t>(size_);
   if (hosts.leader != rank_) {
     const Links links{hosts.recv.data(), 1, hosts.send.data(), 1, 0};
-    HostPrimitives<P> member(waiter_, transfer, links, space);
+    Primitives member(waiter_, transfer, links, space);
     member.sendTo(0, 0, part);
     member.recvFrom(0, 0, whole);
     member.finish();
@@ -286,13 +326,13 @@ void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const 
   Transfer gathered = transfer;
   gathered.input = transfer.output;
   const Links fromMembers = hosts.fromMembers(), leaders = hosts.betweenLeaders(), toMembers = hosts.toMembers();
-  HostPrimitives<P> in(waiter_, transfer, fromMembers, space);
-  HostPrimitives<P> between(waiter_, gathered, leaders, space);
-  HostPrimitives<P> out(waiter_, gathered, toMembers, space);
+  Primitives in(waiter_, transfer, fromMembers, space);
+  Primitives between(waiter_, gathered, leaders, space);
+  Primitives out(waiter_, gathered, toMembers, space);
   in.copy(0, static_cast<size_t>(rank_) * part, part);
   for (int i = 0; i < hosts.members; ++i) in.recvFrom(i, static_cast<size_t>(rank_ + 1 + i) * part, part);
   const ring::Part own = hosts_.ranksOf(hosts_[rank_]);
-  if (!in.failed()) between.send(own.begin * part, own.count * part);
+  if (!in.failed()) between.copySend(own.begin * part, own.begin * part, own.count * part);
   for (int host = 0, link = 0; host < hosts_.count() && !in.failed(); ++host) {
     if (host == hosts_[rank_]) continue;
     const ring::Part ranks = hosts_.ranksOf(host);
@@ -307,13 +347,13 @@ void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const 
 
 // Runs a reduce-scatter by hosts: a leader sums the inputs of its host, sends each other leader the sums for that
 // leader's ranks, adds those that it receives, and sends its members their parts.
-template <Protocol P>
+template <class Primitives>
 void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space) {
   const size_t part = operation.count;
   const size_t whole = part * static_cast<size_t>(size_);
   if (hosts.leader != rank_) {
     const Links links{hosts.recv.data(), 1, hosts.send.data(), 1, 0};
-    HostPrimitives<P> member(waiter_, transfer, links, space);
+    Primitives member(waiter_, transfer, links, space);
     member.sendTo(0, 0, whole);
     member.recvFrom(0, 0, part);
     member.finish();
@@ -332,9 +372,9 @@ void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const
   Transfer finished = exchanged;
   finished.output = transfer.output;
   const Links fromMembers = hosts.fromMembers(), leaders = hosts.betweenLeaders(), toMembers = hosts.toMembers();
-  HostPrimitives<P> in(waiter_, sum, fromMembers, space);
-  HostPrimitives<P> between(waiter_, exchanged, leaders, space);
-  HostPrimitives<P> out(waiter_, finished, toMembers, space);
+  Primitives in(waiter_, sum, fromMembers, space);
+  Primitives between(waiter_, exchanged, leaders, space);
+  Primitives out(waiter_, finished, toMembers, space);
   in.recvReduceCopy(0, 0, whole, false);
   if (in.failed()) return;  // an incomplete sum must not be sent
   for (int host = 0, link = 0; host < hosts_.count(); ++host) {

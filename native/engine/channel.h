@@ -21,6 +21,7 @@
 #include "primitives/connection.h"
 #include "primitives/host_primitives.h"
 #include "primitives/wait.h"
+#include "primitives/wire_primitives.h"
 
 namespace jccl {
 
@@ -37,7 +38,7 @@ class Channel {
   void setTree(int up, const std::vector<int>& down);
 
   // Sets the hosts of all ranks. Without this call all ranks are on one host.
-  void setHosts(RankHosts hosts) { hosts_ = std::move(hosts); }
+  void setHosts(RankHosts hosts);
   const RankHosts& hosts() const { return hosts_; }
 
   // Sets the schedule of all algorithms other than ring, tree and direct; null removes it.
@@ -73,17 +74,19 @@ class Channel {
   // slice to send. Returns false, and records the failure, if there is no memory. Defined in channel_scratch.h.
   template <Protocol P>
   bool scratch(int links, const Transfer& transfer, uint8_t*& space);
+  // Sets `space` to scratch memory of at least `bytes` bytes. Returns false, and records the failure, if there is none.
+  bool scratch(size_t bytes, uint8_t*& space);
 
  private:
-  template <Protocol P>
+  template <class Primitives>
   void runWith(const Operation& operation, Transfer& transfer);
-  template <Protocol P>
+  template <class Primitives>
   void runRing(const Operation& operation, const Transfer& transfer);
-  template <Protocol P>
+  template <class Primitives>
   void runTree(const Operation& operation, const Transfer& transfer);
-  template <Protocol P>
+  template <class Primitives>
   void runDirect(const Operation& operation, const Transfer& transfer);
-  template <Protocol P>
+  template <class Primitives>
   void runByHosts(const Operation& operation, const Transfer& transfer);
   // A rank's connections in an operation by hosts (collectives/hosts.h). For a leader: first the other ranks of its
   // host, then the other leaders in the order of their hosts. For any other rank: only its leader.
@@ -102,16 +105,18 @@ class Channel {
     }
   };
   HostLinks hostLinks(int root);
-  template <Protocol P>
+  template <class Primitives>
   void reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const Transfer& transfer, uint8_t* space);
-  template <Protocol P>
+  template <class Primitives>
   void runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const Operation& operation, const Transfer& transfer,
                           uint8_t* space);
-  template <Protocol P>
+  template <class Primitives>
   void gatherByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
-  template <Protocol P>
+  template <class Primitives>
   void scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
 
+  template <class Primitives>
+  bool scratchOf(int links, const Transfer& transfer, uint8_t*& space);
   bool runsByHosts(const Operation& operation, const Transfer& transfer) const;
   int leaderOf(int host, int root) const;
   bool sendsZeroCopy(const Operation& operation) const;

@@ -10,15 +10,7 @@ template <Protocol P>
 bool Channel::scratch(int links, const Transfer& transfer, uint8_t*& space) {
   if constexpr (P != Protocol::Simple) {
     const size_t slice = (transfer.sliceCount * transfer.elementBytes + 63) / 64 * 64;
-    const size_t needed = slice * (links + 1);
-    if (__builtin_expect(scratchMemory_.bytes() < needed, 0)) {
-      if (!MappedMemory::mapAnonymous(needed, scratchMemory_)) {
-        waiter_.control().fail(Code::NoMemory);
-        return false;
-      }
-      scratchBytes_.store(scratchMemory_.bytes(), std::memory_order_relaxed);
-    }
-    space = scratchMemory_.base();
+    return scratch(slice * (links + 1), space);
   }
   return true;
 }

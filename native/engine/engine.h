@@ -108,12 +108,12 @@ class Engine {
   // communicator.
   void setSlotMemory(const ShmSegment* memory) { slotMemory_ = memory; }
 
-  // The following methods run one operation. Each returns Ok, Invalid if it refused an argument, or the communicator's
+  // The following methods run one operation. `wire` is the format between hosts. Each returns Ok, Invalid if it refused an argument, or the communicator's
   // failure. After a failure every later operation returns that failure at once.
   Code run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
-           int64_t timeoutNanos, const Part& part = {});
+           int64_t timeoutNanos, const Part& part = {}, const Wire& wire = {});
   Code runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, const std::vector<int64_t>& counts,
-            int root, int64_t timeoutNanos, const Part& part = {});
+            int root, int64_t timeoutNanos, const Part& part = {}, const Wire& wire = {});
   Code runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos);
 
   // Returns the algorithm, protocol and channels that the last operation used. Only for the thread that ran it.
@@ -138,9 +138,9 @@ class Engine {
   template <typename Body>
   Code onOperationThread(Body body);
   Code runHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
-               int64_t timeoutNanos, const Part& part);
+               int64_t timeoutNanos, const Part& part, const Wire& wire);
   Code runVHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
-                const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part);
+                const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part, const Wire& wire);
   Code runPointToPointHere(std::span<const PointToPointTask> tasks, int64_t timeoutNanos);
   void enter(Operation& operation, int64_t timeoutNanos);
   Code finish(const Operation& operation, bool inPlace);
@@ -155,7 +155,9 @@ class Engine {
   Code executeTasks(Operation& operation, int64_t timeoutNanos);
   Protocol moveMessages(Collective collective, std::span<const PointToPointTask> tasks);
   Code runExchange(Operation& operation, int64_t timeoutNanos);
-  Choice adjustChoice(Choice choice, OperationCode code, bool evenParts) const;
+  Choice adjustChoice(Choice choice, OperationCode code, bool evenParts, bool narrowed) const;
+  bool narrows(const Wire& wire) const;
+  void setWire(Operation& operation, const Wire& wire) const;
   Transfer transferOf(const Operation& operation) const;
   size_t inputBytes(const Operation& operation) const;
   size_t outputBytes(const Operation& operation) const;

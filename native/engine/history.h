@@ -58,7 +58,7 @@ class History {
     record.sequence.store(~uint64_t{0}, std::memory_order_relaxed);
     record.begun.store(isTimed(operation) ? time(timing_) : beginOfUntimed(), std::memory_order_release);
     record.fingerprint.store(operation.fingerprint, std::memory_order_release);
-    record.code.store(operation.code.encode(), std::memory_order_release);
+    record.code.store(operation.code.encode() | operation.wire.encode(), std::memory_order_release);
     record.root.store(operation.root, std::memory_order_release);
     record.amount.store(amountOf(operation), std::memory_order_release);
     record.choice.store(static_cast<uint32_t>(operation.choice.encode()), std::memory_order_release);

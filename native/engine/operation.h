@@ -26,6 +26,38 @@ constexpr const char* nameOf(Algorithm algorithm) {
   return names[static_cast<unsigned>(algorithm)];
 }
 
+// The format in which an operation of the host crosses hosts: format | stochastic << 3, packed into the highest 8 bits
+// above an OperationCode.
+struct WireCode {
+  static constexpr uint8_t kStochastic = 8;
+  static constexpr int kShift = 24;
+
+  uint8_t packed = 0;
+
+  static constexpr WireCode decode(int32_t operation) { return {static_cast<uint8_t>(operation >> kShift & 0xff)}; }
+  constexpr int32_t encode() const { return static_cast<int32_t>(static_cast<uint32_t>(packed) << kShift); }
+  constexpr WireFormat format() const { return static_cast<WireFormat>(packed & (kStochastic - 1)); }
+  constexpr bool stochastic() const { return (packed & kStochastic) != 0; }
+  constexpr bool isExact() const { return packed == 0; }
+  constexpr bool valid() const {
+    return packed < 2 * kStochastic && static_cast<int>(format()) < kWireFormatCount &&
+           (isExact() || format() != WireFormat::Exact);
+  }
+};
+
+// Returns true if elements of a type can be narrowed in a collective.
+constexpr bool canNarrow(Collective collective, DataType type) {
+  return (type == DataType::Float32 || type == DataType::Float64) &&
+         (collective == Collective::AllReduce || collective == Collective::ReduceScatter ||
+          collective == Collective::AllGather || collective == Collective::Broadcast);
+}
+
+// What the application asks for between hosts. `seed` decides stochastic rounding.
+struct Wire {
+  WireCode code;
+  uint64_t seed = 0;
+};
+
 // The kind of an operation. Packed into an integer: collective | type << 8 | reduction << 16.
 struct OperationCode {
   Collective collective;
@@ -110,6 +142,8 @@ struct Operation {
   // in an exchange or a user-defined reduction: the larger of the bytes that this rank sends and the bytes it receives
   size_t moved = 0;
   Part part;
+  WireCode wire;
+  Narrowing narrowing;  // not exact if chunks that cross hosts are narrowed
   uint64_t sequence = 0;
   uint64_t fingerprint = 0;
 

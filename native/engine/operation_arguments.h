@@ -24,6 +24,16 @@ inline Status checkArguments(OperationCode code, Choice choice, int64_t count, i
       " root=" + std::to_string(root) + ", expected known codes, count >= 0, 0 <= root < size=" + std::to_string(size));
 }
 
+// Checks the format in which an operation crosses hosts.
+inline Status checkWire(OperationCode code, WireCode wire) {
+  if (wire.isExact() || (wire.valid() && canNarrow(code.collective, code.type))) return Status::ok();
+  return Status::invalid("wire=" + std::to_string(wire.packed) +
+                         " collective=" + std::to_string(static_cast<int>(code.collective)) +
+                         " type=" + std::to_string(static_cast<int>(code.type)) +
+                         ", expected a known format, float32 or float64, and all_reduce, reduce_scatter, all_gather or "
+                         "broadcast");
+}
+
 inline Operation operationOf(OperationCode code, Choice choice, const void* send, void* recv) {
   Operation operation;
   operation.code = code;

@@ -47,13 +47,14 @@ Code Engine::onOperationThread(Body body) {
 }
 
 Code Engine::run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
-                 int64_t timeoutNanos, const Part& part) {
-  return onOperationThread([&] { return runHere(code, choice, send, recv, count, root, timeoutNanos, part); });
+                 int64_t timeoutNanos, const Part& part, const Wire& wire) {
+  return onOperationThread([&] { return runHere(code, choice, send, recv, count, root, timeoutNanos, part, wire); });
 }
 
 Code Engine::runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
-                  const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part) {
-  return onOperationThread([&] { return runVHere(code, choice, send, recv, counts, root, timeoutNanos, part); });
+                  const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part,
+                  const Wire& wire) {
+  return onOperationThread([&] { return runVHere(code, choice, send, recv, counts, root, timeoutNanos, part, wire); });
 }
 
 Code Engine::runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos) {
@@ -61,23 +62,28 @@ Code Engine::runPointToPoint(std::span<const PointToPointTask> tasks, int64_t ti
 }
 
 Code Engine::runHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
-                     int64_t timeoutNanos, const Part& part) {
+                     int64_t timeoutNanos, const Part& part, const Wire& wire) {
   if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return refuse(status.message());
   if (!channels_[0]->hasRing()) return refuse("channel=0 has no ring; call setRing for every channel first");
-  Operation operation = operationOf(code, adjustChoice(choice, code, true), reinterpret_cast<const void*>(send),
-                                    reinterpret_cast<void*>(recv));
+  if (Status status = checkWire(code, wire.code); !status) return refuse(status.message());
+  Operation operation = operationOf(code, adjustChoice(choice, code, true, narrows(wire)),
+                                    reinterpret_cast<const void*>(send), reinterpret_cast<void*>(recv));
   setCount(operation, static_cast<size_t>(count), root, config_.size);
   operation.part = part;
+  setWire(operation, wire);
   if (isExchange(code.collective)) return runExchange(operation, timeoutNanos);
   return execute(operation, timeoutNanos);
 }
 
 Code Engine::runVHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
-                      const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part) {
+                      const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part,
+                      const Wire& wire) {
   if (Status status = checkCounts(code, choice, counts, root, config_.size); !status) return refuse(status.message());
-  Operation operation = operationOf(code, adjustChoice(choice, code, false), reinterpret_cast<const void*>(send),
-                                    reinterpret_cast<void*>(recv));
+  if (Status status = checkWire(code, wire.code); !status) return refuse(status.message());
+  Operation operation = operationOf(code, adjustChoice(choice, code, false, narrows(wire)),
+                                    reinterpret_cast<const void*>(send), reinterpret_cast<void*>(recv));
   operation.part = part;
+  setWire(operation, wire);
   if (code.exchangesWithCounts()) {
     vectorExchangeTasks(operation, counts, config_.rank, config_.size, tasks_);
     if (Status status = checkTasks(config_.rank, config_.size, tasks_); !status) return refuse(status.message());
@@ -180,6 +186,7 @@ Protocol Engine::moveMessages(Collective collective, std::span<const PointToPoin
 
 void Engine::enter(Operation& operation, int64_t timeoutNanos) {
   operation.sequence = ++sequence_;
+  operation.fingerprint ^= operation.wire.packed * 0x9e3779b97f4a7c15u;
   operation.fingerprint ^=
       operation.part.fingerprint() ^ fingerprintOf(operation.sequence, operation.code, operation.count, operation.root);
   control_.sequence.store(operation.sequence, std::memory_order_relaxed);
@@ -208,13 +215,13 @@ Code Engine::finish(const Operation& operation, bool inPlace) {
 
 // Returns the choice that is nearest to `choice` among those that this communicator can run on the host. The result is
 // the same on all ranks, because it depends only on facts that they share. `evenParts`: the operation has one count for
-// all ranks.
-Choice Engine::adjustChoice(Choice choice, OperationCode code, bool evenParts) const {
+// all ranks. `narrowed`: chunks that cross hosts are narrowed.
+Choice Engine::adjustChoice(Choice choice, OperationCode code, bool evenParts, bool narrowed) const {
   const Collective collective = code.collective;
   if (choice.channels > config_.channels) choice.channels = static_cast<uint8_t>(config_.channels);
   const Algorithm algorithm = choice.algorithm;
   if (algorithm != Algorithm::Ring && algorithm != Algorithm::Tree && algorithm != Algorithm::Direct) {
-    const AddedSchedule* added = channels_[0]->added();
+    const AddedSchedule* added = narrowed ? nullptr : channels_[0]->added();
     if (evenParts && added != nullptr && added->runs(algorithm, code)) {
       choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, addedSchedules_));
     } else {
@@ -224,7 +231,28 @@ Choice Engine::adjustChoice(Choice choice, OperationCode code, bool evenParts) c
   if (choice.algorithm == Algorithm::Tree && collective != Collective::AllReduce) choice.algorithm = Algorithm::Ring;
   if (choice.algorithm == Algorithm::Tree && !channels_[0]->hasTree()) choice.algorithm = Algorithm::Ring;
   if (choice.algorithm == Algorithm::Direct && config_.size - 1 > kMaxFanout) choice.algorithm = Algorithm::Ring;
+  if (__builtin_expect(narrowed, 0)) {
+    choice.protocol = Protocol::Simple;
+    // In a one-shot all-reduce each rank would add its own exact input to rounded ones of other hosts.
+    if (collective == Collective::AllReduce && (choice.flags & Choice::kTwoShot) == 0) {
+      choice.flags |= Choice::kByHosts;
+    }
+  }
   return choice;
+}
+
+// Returns true if chunks of the operation that cross hosts are narrowed. All ranks get the same answer.
+bool Engine::narrows(const Wire& wire) const {
+  return __builtin_expect(!wire.code.isExact(), 0) && channels_[0]->hosts().count() > 1;
+}
+
+void Engine::setWire(Operation& operation, const Wire& wire) const {
+  operation.wire = wire.code;
+  if (!narrows(wire)) return;
+  operation.narrowing.format = wire.code.format();
+  operation.narrowing.codec = wireCodec(wire.code.format(), wire.code.stochastic(), operation.code.type);
+  // Every rank draws other random numbers, so that rounding errors of different ranks are independent.
+  operation.narrowing.key = (wire.seed + 1) * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(config_.rank);
 }
 
 Transfer Engine::transferOf(const Operation& operation) const {
@@ -237,6 +265,7 @@ Transfer Engine::transferOf(const Operation& operation) const {
   if (code.op == ReduceOp::Avg) transfer.post.divisor = static_cast<uint32_t>(config_.size);
   transfer.fingerprint = narrow(operation.fingerprint);
   transfer.streaming = operation.bytes >= streamingBytes_;
+  if (operation.narrowing) transfer.narrowing = &operation.narrowing;
   return transfer;
 }
 

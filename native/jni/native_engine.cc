@@ -216,25 +216,27 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_startStaging(JNIEnv*
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_run(JNIEnv*, jclass, jlong handle, jint operation,
                                                                 jlong choice, jlong send, jlong recv, jlong count,
-                                                                jint root, jlong whole, jlong begin,
+                                                                jint root, jlong whole, jlong begin, jlong wireSeed,
                                                                 jlong timeoutNanos) {
   return outcomeOf(handle, [&] {
     const Part part{static_cast<size_t>(whole), static_cast<size_t>(begin)};
     return engineOf(handle).run(OperationCode::decode(operation), Choice::decode(choice), address(send), address(recv),
-                                count, root, timeoutNanos, part);
+                                count, root, timeoutNanos, part,
+                                {WireCode::decode(operation), static_cast<uint64_t>(wireSeed)});
   });
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_runV(JNIEnv* env, jclass, jlong handle, jint operation,
                                                                  jlong choice, jlong send, jlong recv,
                                                                  jlongArray counts, jint root, jlong whole, jlong begin,
-                                                                 jlong timeoutNanos) {
+                                                                 jlong wireSeed, jlong timeoutNanos) {
   return outcomeOf(handle, [&]() -> Code {
     std::vector<int64_t> numbers;
     if (!copyLongs(env, counts, numbers)) return Code::Invalid;
     const Part part{static_cast<size_t>(whole), static_cast<size_t>(begin)};
     return engineOf(handle).runV(OperationCode::decode(operation), Choice::decode(choice), address(send), address(recv),
-                                 numbers, root, timeoutNanos, part);
+                                 numbers, root, timeoutNanos, part,
+                                 {WireCode::decode(operation), static_cast<uint64_t>(wireSeed)});
   });
 }
 

@@ -1,6 +1,8 @@
 // Natives of io.jccl.nativelib.NativeMemory.
+#include <algorithm>
 #include <cstring>
 
+#include "engine/operation.h"
 #include "engine/shared_heap.h"
 #include "io_jccl_nativelib_NativeMemory.h"
 #include "jni/jni_support.h"
@@ -30,6 +32,24 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeMemory_copy(JNIEnv*, jclass,
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeMemory_fold(JNIEnv*, jclass, jlong function, jlong context,
                                                                 jlong next, jlong accumulator, jlong bytes) {
   pointer<Fold>(function)(pointer<const void*>(next), pointer<void*>(accumulator), bytes, pointer<void*>(context));
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeMemory_round(JNIEnv*, jclass, jint format, jlong seed,
+                                                                 jlong address, jlong position, jlong count) {
+  constexpr size_t kTile = 8 * kWireBlock;
+  const WireCode code{static_cast<uint8_t>(format)};
+  const WireCodec codec = wireCodec(code.format(), code.stochastic(), DataType::Float32);
+  if (codec.narrow == nullptr) return;
+  auto* elements = pointer<float*>(address);
+  const auto begin = static_cast<size_t>(position);
+  const auto end = begin + static_cast<size_t>(count);
+  uint8_t wire[2 * kTile];  // the widest format has 2 bytes for each element
+  for (size_t at = begin; at < end;) {
+    const size_t n = std::min(end - at, kTile - at % kTile);
+    codec.narrow(elements + (at - begin), wire, at, n, static_cast<uint64_t>(seed));
+    codec.widen(wire, elements + (at - begin), at, n);
+    at += n;
+  }
 }
 
 JNIEXPORT jobject JNICALL Java_io_jccl_nativelib_NativeMemory_newDirectBuffer(JNIEnv* env, jclass, jlong address,

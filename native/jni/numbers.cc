@@ -103,6 +103,16 @@ SAME(io_jccl_runtime_Signatures_MASK << io_jccl_runtime_Signatures_TYPE_SHIFT,
 SAME(io_jccl_runtime_Signatures_MASK << io_jccl_runtime_Signatures_OP_SHIFT,
      OperationCode({Collective{0}, DataType{0}, ReduceOp{0xff}}).encode());
 
+SAME(io_jccl_runtime_Signatures_MASK, WireCode::decode(-1).packed);
+SAME(io_jccl_runtime_Signatures_WIRE_STOCHASTIC << io_jccl_runtime_Signatures_WIRE_SHIFT,
+     WireCode{WireCode::kStochastic}.encode());
+
+SAME(JCCL_NUMBER(WIRE_BFLOAT16), WireFormat::Bfloat16);
+SAME(JCCL_NUMBER(WIRE_FLOAT16), WireFormat::Float16);
+SAME(JCCL_NUMBER(WIRE_FLOAT8_BLOCK), WireFormat::Float8Block);
+SAME(JCCL_NUMBER(WIRE_INT8_BLOCK), WireFormat::Int8Block);
+SAME(JCCL_NUMBER(WIRE_FORMATS), kWireFormatCount);
+
 #define CHOICE(name) static_cast<int64_t>(io_jccl_tuning_Choice_##name)
 
 SAME(CHOICE(FLAG_TRY_ZERO_COPY), Choice::kTryZeroCopy);

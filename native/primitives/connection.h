@@ -68,10 +68,13 @@ struct SendConnection {
   uint64_t cachedHead = 0;  // head value read last; read again by hasCredit if this value permits no further step
   int peer = -1;
   TransportKind transport = TransportKind::None;
+  bool crossesHosts = false;
   ZeroCopySends zeroCopySends;  // used only on a network connection
   uint64_t sentBytes = 0;       // counted in the format of slots, so with flags; any thread may read this number
 
   bool isNet() const { return isNetwork(transport); }
+  // Returns true if WirePrimitives narrow the chunks of this connection; equal at both ends.
+  bool narrows() const { return crossesHosts && isNet(); }
 
   // Returns true if the next slot may be written.
   bool hasCredit() {
@@ -130,8 +133,11 @@ struct RecvConnection {
   uint64_t step = 0;                     // the next step to read
   int peer = -1;
   TransportKind transport = TransportKind::None;
+  bool crossesHosts = false;
 
   bool isNet() const { return isNetwork(transport); }
+  // Returns true if WirePrimitives narrow the chunks of this connection; equal at both ends.
+  bool narrows() const { return crossesHosts && isNet(); }
 
   // Returns true if the next step has been published with protocol SIMPLE.
   bool isPublished() const { return memory.slotHeader(step)->published.load(std::memory_order_acquire) == step + 1; }

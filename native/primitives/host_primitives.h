@@ -10,35 +10,23 @@
 
 #include "primitives/codecs.h"
 #include "primitives/connection.h"
+#include "primitives/links.h"
 #include "primitives/operation.h"
-#include "primitives/wait.h"
+#include "primitives/step_waits.h"
 #include "primitives/zero_copy_transfer.h"
 
 namespace jccl {
 
-// Maximum number of connections, in each direction, that one call combines. A direct operation has at most one rank
-// more.
-inline constexpr int kMaxFanout = 63;
-
-// The connections a schedule works on, in an order that the schedule defines.
-struct Links {
-  RecvConnection* const* recv = nullptr;
-  int recvCount = 0;
-  SendConnection* const* send = nullptr;
-  int sendCount = 0;
-  int ownPosition = 0;  // number of received chunks that precede this rank's input in a reduction
-  bool atOnce = false;  // the senders to this rank send without waiting for another rank first
-  bool oneWay = false;  // data flows in one direction only, so senders run ahead of receivers
-};
-
 template <Protocol P, int FlagBits = 32>
-class HostPrimitives {
+class HostPrimitives : private StepWaits<P> {
  public:
+  static constexpr Protocol kProtocol = P;
+
   // `scratch` must have space for (receive connections + 1) slices. Only LL and LL128 use it.
   HostPrimitives(Waiter& waiter, const Transfer& transfer, const Links& links, uint8_t* scratch)
-      : waiter_(waiter), transfer_(transfer), links_(links), scratch_(scratch) {}
+      : StepWaits<P>(waiter), transfer_(transfer), links_(links), scratch_(scratch) {}
 
-  bool failed() const { return failed_; }
+  using StepWaits<P>::failed;
 
   // Waits until the network no longer needs the user's buffers. Must be called once, after the schedule. With
   // Transfer::zeroCopy, user memory is sent without a copy, and a primitive that overwrites such memory waits until it
@@ -96,6 +84,13 @@ class HostPrimitives {
   }
 
  private:
+  using StepWaits<P>::wait;
+  using StepWaits<P>::waitForCredit;
+  using StepWaits<P>::waitForSlot;
+  using StepWaits<P>::mismatch;
+  using StepWaits<P>::waiter_;
+  using StepWaits<P>::failed_;
+
   const uint8_t* input(size_t offset) const { return transfer_.input + offset * transfer_.elementBytes; }
   uint8_t* output(size_t offset) const { return transfer_.output + offset * transfer_.elementBytes; }
   Links receivers() const {
@@ -316,21 +311,6 @@ class HostPrimitives {
     }
   }
 
-  bool waitForCredit(SendConnection& connection) {
-    if (__builtin_expect(connection.hasCredit(), 1)) return true;
-    const auto granted = [&connection] { return connection.hasCredit(); };
-    const WaitPlace place{connection.peer, connection.transport, WaitFor::Credit, protocolOf(connection),
-                          connection.step};
-    if (waiter_.wait(granted, place)) return true;
-    failed_ = true;
-    return false;
-  }
-
-  bool waitForSlot(RecvConnection& connection, uint32_t check) {
-    if (!wait([&] { return connection.isPublished(); }, connection)) return false;
-    return connection.memory.slotHeader(connection.step)->check == check || mismatch(connection);
-  }
-
   void postAddress(RecvConnection& connection, uint8_t* out, size_t bytes, uint64_t ahead) {
     if (!transfer_.zeroCopy || !connection.isNet() || ahead >= kSlots || out == nullptr) return;
     const auto expected = static_cast<uint32_t>(bytes);
@@ -354,28 +334,6 @@ class HostPrimitives {
     return false;
   }
 
-  template <class Ready>
-  bool wait(Ready&& ready, const RecvConnection& connection) {
-    if (__builtin_expect(waiter_.wait(ready, placeOf(connection)), 1)) return true;
-    failed_ = true;
-    return false;
-  }
-
-  bool mismatch(const RecvConnection& connection) {
-    waiter_.fail(Code::Mismatch, placeOf(connection));
-    failed_ = true;
-    return false;
-  }
-
-  static WaitPlace placeOf(const RecvConnection& connection) {
-    return {connection.peer, connection.transport, WaitFor::Data, protocolOf(connection), connection.step};
-  }
-
-  template <class Connection>
-  static Protocol protocolOf(const Connection& connection) {
-    return connection.isNet() ? Protocol::Simple : P;
-  }
-
   void copyBytes(uint8_t* to, const uint8_t* from, size_t bytes) const {
     if (!transfer_.streaming) {
       std::memmove(to, from, bytes);
@@ -386,11 +344,9 @@ class HostPrimitives {
     transfer_.reduce(&destination, 1, &source, 1, bytes / transfer_.elementBytes, PostOp{}, 1);
   }
 
-  Waiter& waiter_;
   const Transfer& transfer_;
   const Links& links_;
   uint8_t* scratch_;
-  bool failed_ = false;
 };
 
 }  // namespace jccl

@@ -6,6 +6,7 @@
 
 #include "base/function.h"
 #include "primitives/reduce.h"
+#include "primitives/wire_format.h"
 
 namespace jccl {
 
@@ -19,7 +20,11 @@ struct Transfer {
   uint32_t fingerprint = 0;
   bool streamingSlots = false;  // writes chunks into peers' slots with non-temporal stores, past the caches
   bool streaming = false;       // writes the output past the caches: it is too large to be worth caching
-  bool zeroCopy = false;        // SIMPLE chunks move between user memory and the network without a copy in slots
+  // for WirePrimitives: how chunks that cross hosts are narrowed, and whether a step that stores and sends a result
+  // stores it rounded
+  const Narrowing* narrowing = nullptr;
+  bool roundsStored = true;
+  bool zeroCopy = false;  // SIMPLE chunks move between user memory and the network without a copy in slots
 };
 
 }  // namespace jccl

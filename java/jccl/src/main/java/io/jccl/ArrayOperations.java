@@ -15,6 +15,11 @@ public interface ArrayOperations<R> extends Operations<R> {
         return allReduce(DataBuffer.of(array), op);
     }
 
+    /** All-reduces an array in place, with a format in which the elements travel between hosts. */
+    default R allReduce(float[] array, ReduceOp op, WireFormat wire) {
+        return allReduce(DataBuffer.of(array), op, wire);
+    }
+
     /** Reduces arrays in place: at the root the array is overwritten with the result. */
     default R reduce(float[] array, ReduceOp op, int root) {
         return reduce(DataBuffer.of(array), op, root);
@@ -53,6 +58,11 @@ public interface ArrayOperations<R> extends Operations<R> {
     /** All-reduces an array in place. */
     default R allReduce(double[] array, ReduceOp op) {
         return allReduce(DataBuffer.of(array), op);
+    }
+
+    /** All-reduces an array in place, with a format in which the elements travel between hosts. */
+    default R allReduce(double[] array, ReduceOp op, WireFormat wire) {
+        return allReduce(DataBuffer.of(array), op, wire);
     }
 
     /** Reduces arrays in place: at the root the array is overwritten with the result. */

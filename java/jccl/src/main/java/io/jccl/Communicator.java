@@ -156,6 +156,9 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
      */
     String name();
 
+    /** Returns the format in which the elements of operations that name none travel between hosts. */
+    WireFormat wireFormat();
+
     /**
      * Returns a text that identifies the communicator in logs. It is the same on all ranks and contains no secrets. It
      * starts with the given name, if any, continues with digits that no other communicator has, and ends with the
@@ -186,14 +189,14 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
     Work group(Consumer<Group> body);
 
     /**
-     * All-reduces one number, and waits for the result.
+     * All-reduces one number, exactly, and waits for the result.
      *
      * @return the result, the same on all ranks
      * @throws JcclException as {@link Work#await()}
      */
     default double allReduce(double value, ReduceOp op) {
         double[] one = {value};
-        allReduce(DataBuffer.of(one), op).await();
+        allReduce(DataBuffer.of(one), op, WireFormat.EXACT).await();
         return one[0];
     }
 

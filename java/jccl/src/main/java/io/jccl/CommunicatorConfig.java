@@ -37,6 +37,7 @@ public final class CommunicatorConfig {
     private final @Nullable Protocol protocol;
     private final @Nullable TransportKind transport;
     private final @Nullable Encryption encryption;
+    private final @Nullable WireFormat wireFormat;
     private final @Nullable Integer channels;
     private final @Nullable Integer maxBlocks;
     private final @Nullable Integer device;
@@ -51,6 +52,7 @@ public final class CommunicatorConfig {
         this.protocol = builder.protocol;
         this.transport = builder.transport;
         this.encryption = builder.encryption;
+        this.wireFormat = builder.wireFormat;
         this.channels = builder.channels;
         this.maxBlocks = builder.maxBlocks;
         this.device = builder.device;
@@ -110,6 +112,11 @@ public final class CommunicatorConfig {
         return Optional.ofNullable(encryption);
     }
 
+    /** Returns the format in which elements travel between hosts, if set, for operations that name none. */
+    public Optional<WireFormat> wireFormat() {
+        return Optional.ofNullable(wireFormat);
+    }
+
     /** Returns the number of channels, if set. */
     public Optional<Integer> channels() {
         return Optional.ofNullable(channels);
@@ -146,6 +153,7 @@ public final class CommunicatorConfig {
         put(set, "protocol", protocol);
         put(set, "transport", transport);
         put(set, "encryption", encryption);
+        put(set, "wireFormat", wireFormat);
         put(set, "channels", channels);
         put(set, "maxBlocks", maxBlocks);
         put(set, "device", device);
@@ -169,6 +177,7 @@ public final class CommunicatorConfig {
         builder.protocol = protocol;
         builder.transport = transport;
         builder.encryption = encryption;
+        builder.wireFormat = wireFormat;
         builder.channels = channels;
         builder.maxBlocks = maxBlocks;
         builder.device = device;
@@ -190,6 +199,7 @@ public final class CommunicatorConfig {
         private @Nullable Protocol protocol;
         private @Nullable TransportKind transport;
         private @Nullable Encryption encryption;
+        private @Nullable WireFormat wireFormat;
         private @Nullable Integer channels;
         private @Nullable Integer maxBlocks;
         private @Nullable Integer device;
@@ -258,6 +268,16 @@ public final class CommunicatorConfig {
         public Builder encryption(Encryption encryption) {
             this.encryption =
                     Arguments.required("encryption", encryption, "one of " + Arrays.toString(Encryption.values()));
+            return this;
+        }
+
+        /**
+         * Sets the format in which float32 and float64 travel between hosts, for all-reduces, reduce-scatters,
+         * all-gathers and broadcasts on host memory that name no format. All ranks must give the same format. Sets
+         * {@code JCCL_WIRE_FORMAT}.
+         */
+        public Builder wireFormat(WireFormat wireFormat) {
+            this.wireFormat = Arguments.required("wireFormat", wireFormat, "a format, for example WireFormat.BFLOAT16");
             return this;
         }
 

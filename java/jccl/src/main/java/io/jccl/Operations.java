@@ -33,6 +33,23 @@ public interface Operations<R> {
      */
     R allReduce(DataBuffer send, DataBuffer recv, ReduceOp op);
 
+    /** All-reduces a buffer in place, with a format between hosts. */
+    default R allReduce(DataBuffer buffer, ReduceOp op, WireFormat wire) {
+        return allReduce(buffer, buffer, op, wire);
+    }
+
+    /**
+     * {@link #allReduce(DataBuffer, DataBuffer, ReduceOp)} with a format in which the elements travel between hosts,
+     * instead of the communicator's format ({@link CommunicatorConfig.Builder#wireFormat}).
+     *
+     * @param send this rank's elements, float32 or float64 in host memory unless {@code wire} is {@link
+     *     WireFormat#EXACT}
+     * @param recv receives the result, as many elements as {@code send}; may be the same memory
+     * @param op how elements are combined
+     * @param wire the format; the same on all ranks, except for its seed
+     */
+    R allReduce(DataBuffer send, DataBuffer recv, ReduceOp op, WireFormat wire);
+
     /**
      * All-reduces several buffers in place, as one operation. Small buffers of the same type travel together.
      *
@@ -41,6 +58,16 @@ public interface Operations<R> {
      * @param op how elements are combined
      */
     R allReduce(List<DataBuffer> buffers, ReduceOp op);
+
+    /**
+     * {@link #allReduce(List, ReduceOp)} with a format in which the elements travel between hosts.
+     *
+     * @param buffers at least one buffer, of float32 or float64 in host memory unless {@code wire} is {@link
+     *     WireFormat#EXACT}
+     * @param op how elements are combined
+     * @param wire the format; the same on all ranks, except for its seed
+     */
+    R allReduce(List<DataBuffer> buffers, ReduceOp op, WireFormat wire);
 
     /**
      * {@link #allReduce(DataBuffer, DataBuffer, ReduceOp)} with a user-defined reduction.
@@ -96,6 +123,21 @@ public interface Operations<R> {
      */
     R broadcast(@Nullable DataBuffer send, DataBuffer recv, int root);
 
+    /** Broadcasts a buffer in place, with a format between hosts. The root's elements are rounded, too. */
+    default R broadcast(DataBuffer buffer, int root, WireFormat wire) {
+        return broadcast(buffer, buffer, root, wire);
+    }
+
+    /**
+     * {@link #broadcast(DataBuffer, DataBuffer, int)} with a format in which the elements travel between hosts.
+     *
+     * @param send the elements at the root. Ignored at other ranks, where it may be null
+     * @param recv receives the rounded elements at every rank, including the root
+     * @param root the rank whose elements are sent
+     * @param wire the format; the same on all ranks, except for its seed
+     */
+    R broadcast(@Nullable DataBuffer send, DataBuffer recv, int root, WireFormat wire);
+
     /**
      * Collects the send buffers of all ranks at every rank, in rank order.
      *
@@ -103,6 +145,15 @@ public interface Operations<R> {
      * @param recv receives {@code n * c} elements
      */
     R allGather(DataBuffer send, DataBuffer recv);
+
+    /**
+     * {@link #allGather(DataBuffer, DataBuffer)} with a format in which the elements travel between hosts.
+     *
+     * @param send this rank's {@code c} elements; may be block {@code rank} of {@code recv}
+     * @param recv receives {@code n * c} elements, this rank's own rounded like the others
+     * @param wire the format; the same on all ranks, except for its seed
+     */
+    R allGather(DataBuffer send, DataBuffer recv, WireFormat wire);
 
     /**
      * Collects elements of all ranks at every rank, in rank order and without gaps. Each rank can send a different
@@ -114,6 +165,9 @@ public interface Operations<R> {
      */
     R allGatherV(DataBuffer send, DataBuffer recv, long[] counts);
 
+    /** {@link #allGatherV(DataBuffer, DataBuffer, long[])} with a format in which the elements travel between hosts. */
+    R allGatherV(DataBuffer send, DataBuffer recv, long[] counts, WireFormat wire);
+
     /**
      * Reduces the send buffers of all ranks element by element and gives every rank its block of the result.
      *
@@ -122,6 +176,16 @@ public interface Operations<R> {
      * @param op how elements are combined
      */
     R reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op);
+
+    /**
+     * {@link #reduceScatter(DataBuffer, DataBuffer, ReduceOp)} with a format in which the elements travel between hosts.
+     *
+     * @param send {@code n * c} elements
+     * @param recv receives block {@code rank} of the result, {@code c} elements; may be that block of {@code send}
+     * @param op how elements are combined
+     * @param wire the format; the same on all ranks, except for its seed
+     */
+    R reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op, WireFormat wire);
 
     /**
      * Reduces the send buffers of all ranks and gives every rank its block of the result. The blocks can differ in
@@ -133,6 +197,12 @@ public interface Operations<R> {
      * @param op how elements are combined
      */
     R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op);
+
+    /**
+     * {@link #reduceScatterV(DataBuffer, DataBuffer, long[], ReduceOp)} with a format in which the elements travel
+     * between hosts.
+     */
+    R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op, WireFormat wire);
 
     /**
      * {@link #reduceScatter(DataBuffer, DataBuffer, ReduceOp)} with a user-defined reduction.

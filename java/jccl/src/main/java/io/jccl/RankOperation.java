@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param op the reduction, or null if the collective has none or it is user-defined
  * @param count the count as the collective defines it, in elements
  * @param root the root, or 0 for collectives without one
+ * @param wire the format between hosts, for example {@code int8_block}; empty if the operation is exact
  */
 public record RankOperation(
         int rank,
@@ -23,7 +24,21 @@ public record RankOperation(
         @Nullable DataType type,
         @Nullable ReduceOp op,
         long count,
-        int root) {
+        int root,
+        String wire) {
+
+    /** Creates the row of an exact operation. */
+    public RankOperation(
+            int rank,
+            long sequence,
+            State state,
+            @Nullable Collective collective,
+            @Nullable DataType type,
+            @Nullable ReduceOp op,
+            long count,
+            int root) {
+        this(rank, sequence, state, collective, type, op, count, root, "");
+    }
 
     /** How far a rank has come in an operation. The order of the constants is part of the native interface. */
     public enum State {
@@ -78,6 +93,9 @@ public record RankOperation(
         text.append("count=").append(count);
         if (collective != null && collective.hasRoot()) {
             text.append(" root=").append(root);
+        }
+        if (!wire.isEmpty()) {
+            text.append(" wire=").append(wire);
         }
         return text.append(')').toString();
     }

@@ -8,11 +8,13 @@ import static io.jccl.config.ValueTypes.optional;
 import static io.jccl.config.ValueTypes.path;
 import static io.jccl.config.ValueTypes.selection;
 import static io.jccl.config.ValueTypes.size;
+import static io.jccl.config.ValueTypes.wireFormat;
 import static io.jccl.config.ValueTypes.withNccl;
 import static io.jccl.config.ValueTypes.word;
 
 import io.jccl.Algorithm;
 import io.jccl.Protocol;
+import io.jccl.WireFormat;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -47,6 +49,15 @@ public final class AlgorithmSettings {
             Optional.empty(),
             "The number of this rank's GPU in this process; with a GPU, operations of the rank can use device memory."
                     + " Either all ranks of a communicator have a GPU, or none has. Several ranks can share one.");
+
+    public static final Setting<WireFormat> WIRE_FORMAT = GROUP.add(
+            "JCCL_WIRE_FORMAT",
+            "",
+            wireFormat(),
+            WireFormat.EXACT,
+            "The format in which float32 and float64 travel between hosts, unless an operation names one: in"
+                    + " all-reduces, reduce-scatters, all-gathers and broadcasts on host memory. All but `exact` round"
+                    + " ([compression](compression.md)). `:seed=N` at the end rounds at random instead of to nearest.");
 
     public static final Setting<Integer> MIN_NCHANNELS = GROUP.add(
             "JCCL_MIN_NCHANNELS",

@@ -119,6 +119,7 @@ public final class Settings {
         put(overrides, AlgorithmSettings.PROTO, config.protocol());
         put(overrides, NetworkSettings.ENCRYPTION, config.encryption());
         put(overrides, TransportSettings.TRANSPORT, config.transport());
+        put(overrides, AlgorithmSettings.WIRE_FORMAT, config.wireFormat());
         put(overrides, AlgorithmSettings.DEVICE, config.device());
         put(overrides, AlgorithmSettings.MIN_NCHANNELS, config.channels());
         put(overrides, AlgorithmSettings.MAX_NCHANNELS, config.channels().or(config::maxBlocks));

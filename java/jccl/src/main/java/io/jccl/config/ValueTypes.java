@@ -1,5 +1,6 @@
 package io.jccl.config;
 
+import io.jccl.WireFormat;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.math.RoundingMode;
@@ -105,6 +106,17 @@ final class ValueTypes {
     /** Returns the type of multiples of {@code step} in a range. */
     static ValueType<Integer> multiple(int min, int max, int step) {
         return new Whole("a multiple of " + step + " from " + min + " to " + max, min, max, step);
+    }
+
+    /** Returns the type of formats between hosts. */
+    static ValueType<WireFormat> wireFormat() {
+        return new ValueType<>(
+                "exact, bfloat16, float16, float8_block or int8_block; all but the first can end in" + " :seed=N") {
+            @Override
+            WireFormat read(String text) {
+                return WireFormat.parse(text);
+            }
+        };
     }
 
     static ValueType<Long> longInteger(long min, long max) {

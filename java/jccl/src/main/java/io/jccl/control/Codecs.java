@@ -27,6 +27,7 @@ public final class Codecs {
 
     private static final int NONE = 0xff;
 
+    private static final int MAX_WIRE = 64; // characters of the name of a format between hosts
     private static final int MAX_NETWORK = 200;
 
     private Codecs() {}
@@ -63,6 +64,7 @@ public final class Codecs {
         out.i64(record.fingerprint()).i32(operation.rank() - rank).i64(operation.sequence());
         out.u8(operation.state().ordinal()).u8(ordinal(operation.collective())).u8(ordinal(operation.type()));
         out.u8(ordinal(operation.op())).i64(operation.count()).i32(operation.root());
+        out.text(operation.wire(), MAX_WIRE);
     }
 
     private static int ordinal(Enum<?> constant) {
@@ -114,8 +116,9 @@ public final class Codecs {
         ReduceOp op = in.constantOrNull(ReduceOp.class);
         long count = in.i64();
         int root = in.i32();
+        String wire = in.text(MAX_WIRE);
         return new OperationRecord(
-                fingerprint, new RankOperation(rank, sequence, state, collective, type, op, count, root));
+                fingerprint, new RankOperation(rank, sequence, state, collective, type, op, count, root, wire));
     }
 
     /**

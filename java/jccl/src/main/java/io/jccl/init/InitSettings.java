@@ -43,6 +43,7 @@ final class InitSettings {
             AlgorithmSettings.NTHREADS,
             AlgorithmSettings.CHUNK_BYTES,
             AlgorithmSettings.LL128,
+            AlgorithmSettings.WIRE_FORMAT,
             AlgorithmSettings.THREAD_THRESHOLDS,
             AlgorithmSettings.COLLNET_ENABLE,
             AlgorithmSettings.COLLNET_NODE_THRESHOLD,

@@ -6,6 +6,7 @@ import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
 import io.jccl.PeerTransport;
 import io.jccl.TransportException;
+import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
@@ -166,7 +167,8 @@ final class Initialization {
                             config,
                             costs,
                             context.settings().get(TimeSettings.TIMEOUT),
-                            context.settings().get(TimeSettings.INIT_TIMEOUT)),
+                            context.settings().get(TimeSettings.INIT_TIMEOUT),
+                            context.settings().get(AlgorithmSettings.WIRE_FORMAT)),
                     new ConnectedHost(engine, plan.host(), plan.choices(), connections.transports()),
                     device,
                     stagedDevice,

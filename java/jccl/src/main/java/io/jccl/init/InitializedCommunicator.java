@@ -1,6 +1,7 @@
 package io.jccl.init;
 
 import io.jccl.CommunicatorConfig;
+import io.jccl.WireFormat;
 import io.jccl.membership.Bootstrap;
 import io.jccl.parts.OperationProfiler;
 import io.jccl.status.CommunicatorStatus;
@@ -43,6 +44,7 @@ public record InitializedCommunicator(
      * @param costs the constants of the host's cost model
      * @param timeout the time limit of an operation
      * @param initTimeout the time limit of initialisation
+     * @param wireFormat the format between hosts of operations that name none
      */
     public record Facts(
             String id,
@@ -51,7 +53,8 @@ public record InitializedCommunicator(
             CommunicatorConfig config,
             HostCosts costs,
             Duration timeout,
-            Duration initTimeout) {}
+            Duration initTimeout,
+            WireFormat wireFormat) {}
 
     /** Returns the communicator's id. */
     public String id() {

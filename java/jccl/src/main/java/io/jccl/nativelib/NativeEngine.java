@@ -238,16 +238,18 @@ public final class NativeEngine extends Engine {
      * <p>{@code count} is the elements that each rank sends in all_gather, the elements that each rank receives in
      * reduce_scatter, the elements of a pair in all_to_all, gather and scatter, otherwise the elements of the buffer.
      *
-     * @param operation collective, type and reduction, packed by {@code Signatures}
+     * @param operation collective, type, reduction and format between hosts, packed by {@code Signatures}
      * @param choice packed by {@code io.jccl.tuning.Choice}, with 0 as the bytes of a chunk for the engine's default;
      *     the same on all ranks
      * @param send address of the send buffer; for in-place use, equal to {@code recv}; in all_gather and gather, this
      *     rank's part of {@code recv}; in reduce_scatter and scatter, {@code recv} is this rank's part of {@code send}
+     * @param wireSeed decides stochastic rounding between hosts
      * @param timeoutNanos from the start of the operation; 0 for none
      * @return the choice that was used, packed like {@code choice}, or a code below {@link Code#OK}
      */
-    public long run(int operation, long choice, long send, long recv, long count, int root, long timeoutNanos) {
-        return run(handle, operation, choice, send, recv, count, root, 0, 0, timeoutNanos);
+    public long run(
+            int operation, long choice, long send, long recv, long count, int root, long wireSeed, long timeoutNanos) {
+        return run(handle, operation, choice, send, recv, count, root, 0, 0, wireSeed, timeoutNanos);
     }
 
     /**
@@ -260,8 +262,16 @@ public final class NativeEngine extends Engine {
      *     {@code send}; all_to_all: send counts, send offsets, receive counts, receive offsets
      * @return as {@link #run}
      */
-    public long runV(int operation, long choice, long send, long recv, long[] counts, int root, long timeoutNanos) {
-        return runV(handle, operation, choice, send, recv, counts, root, 0, 0, timeoutNanos);
+    public long runV(
+            int operation,
+            long choice,
+            long send,
+            long recv,
+            long[] counts,
+            int root,
+            long wireSeed,
+            long timeoutNanos) {
+        return runV(handle, operation, choice, send, recv, counts, root, 0, 0, wireSeed, timeoutNanos);
     }
 
     /**
@@ -280,8 +290,9 @@ public final class NativeEngine extends Engine {
             int root,
             long whole,
             long begin,
+            long wireSeed,
             long timeoutNanos) {
-        return run(handle, operation, choice, send, recv, count, root, whole, begin, timeoutNanos);
+        return run(handle, operation, choice, send, recv, count, root, whole, begin, wireSeed, timeoutNanos);
     }
 
     /**
@@ -301,8 +312,9 @@ public final class NativeEngine extends Engine {
             int root,
             long whole,
             long begin,
+            long wireSeed,
             long timeoutNanos) {
-        return runV(handle, operation, choice, send, recv, counts, root, whole, begin, timeoutNanos);
+        return runV(handle, operation, choice, send, recv, counts, root, whole, begin, wireSeed, timeoutNanos);
     }
 
     /**
@@ -506,6 +518,7 @@ public final class NativeEngine extends Engine {
             int root,
             long whole,
             long begin,
+            long wireSeed,
             long timeoutNanos);
 
     private static native long runV(
@@ -518,6 +531,7 @@ public final class NativeEngine extends Engine {
             int root,
             long whole,
             long begin,
+            long wireSeed,
             long timeoutNanos);
 
     private static native long runPointToPoint(long handle, long[] tasks, long timeoutNanos);

@@ -104,6 +104,14 @@ public final class NativeMemory {
      */
     public static native void fold(long function, long context, long next, long accumulator, long bytes);
 
+    /**
+     * Rounds float32 in place as operations with a format between hosts do.
+     *
+     * @param format a number of {@code Signatures}, not that of the exact format
+     * @param position place of the first element in the application's buffer
+     */
+    public static native void round(int format, long seed, long address, long position, long count);
+
     private static native long addressOf(Buffer buffer);
 
     private static native long allocateShared(long bytes);

@@ -8,6 +8,7 @@ import io.jccl.RankOperation;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
 import io.jccl.WaitFor;
+import io.jccl.WireFormat;
 import java.lang.annotation.Native;
 import java.util.function.ToIntFunction;
 
@@ -119,6 +120,21 @@ public final class Numbers {
     public static final int USER_REDUCTION = 8;
 
     @Native
+    static final int WIRE_BFLOAT16 = 1;
+
+    @Native
+    static final int WIRE_FLOAT16 = 2;
+
+    @Native
+    static final int WIRE_FLOAT8_BLOCK = 3;
+
+    @Native
+    static final int WIRE_INT8_BLOCK = 4;
+
+    @Native
+    static final int WIRE_FORMATS = 5;
+
+    @Native
     static final int RING = 0;
 
     @Native
@@ -203,6 +219,7 @@ public final class Numbers {
     private static final Collective[] COLLECTIVE = byNumber(Collective.values(), Numbers::of);
     private static final DataType[] DATA_TYPE = byNumber(DataType.values(), Numbers::of);
     private static final ReduceOp[] REDUCE_OP = byNumber(ReduceOp.values(), Numbers::of);
+    private static final WireFormat.Encoding[] ENCODING = byNumber(WireFormat.Encoding.values(), Numbers::of);
     private static final Algorithm[] ALGORITHM = byNumber(Algorithm.values(), Numbers::of);
     private static final Protocol[] PROTOCOL = byNumber(Protocol.values(), Numbers::of);
     private static final TransportKind[] TRANSPORT = byNumber(TransportKind.values(), Numbers::of);
@@ -299,6 +316,17 @@ public final class Numbers {
         };
     }
 
+    /** Returns the number of the encoding of a format between hosts. */
+    public static int of(WireFormat.Encoding encoding) {
+        return switch (encoding) {
+            case EXACT -> 0;
+            case BFLOAT16 -> WIRE_BFLOAT16;
+            case FLOAT16 -> WIRE_FLOAT16;
+            case FLOAT8_BLOCK -> WIRE_FLOAT8_BLOCK;
+            case INT8_BLOCK -> WIRE_INT8_BLOCK;
+        };
+    }
+
     /** Returns the number of a {@link WaitFor}. */
     public static int of(WaitFor waitFor) {
         return switch (waitFor) {
@@ -331,6 +359,11 @@ public final class Numbers {
     /** Returns the reduction with the given number, which is not {@link #USER_REDUCTION}. */
     public static ReduceOp reduceOp(int number) {
         return REDUCE_OP[number];
+    }
+
+    /** Returns the encoding of a format between hosts with the given number. */
+    public static WireFormat.Encoding encoding(int number) {
+        return ENCODING[number];
     }
 
     /** Returns the algorithm with the given number. */

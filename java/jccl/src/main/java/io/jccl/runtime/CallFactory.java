@@ -7,10 +7,12 @@ import io.jccl.DeviceStream;
 import io.jccl.Operations;
 import io.jccl.ReduceOp;
 import io.jccl.Reduction;
+import io.jccl.WireFormat;
 import io.jccl.runtime.TransfersCall.Transfer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Function;
 
 /** Checks the arguments of operations and creates calls from them. Immutable. */
 final class CallFactory implements Operations<OperationCall> {
@@ -19,12 +21,33 @@ final class CallFactory implements Operations<OperationCall> {
     private final int size;
     private final boolean hasDevice;
     private final DeviceStream stream; // null for the communicator's own stream
+    private final WireFormat wire; // of operations that name no format
 
-    CallFactory(int rank, int size, boolean hasDevice, DeviceStream stream) {
+    CallFactory(int rank, int size, boolean hasDevice, DeviceStream stream, WireFormat wire) {
         this.rank = rank;
         this.size = size;
         this.hasDevice = hasDevice;
         this.stream = stream;
+        this.wire = wire;
+    }
+
+    /** Returns the communicator's format if it applies to the operation, and {@link WireFormat#EXACT} otherwise. */
+    private WireFormat wireOf(DataBuffer send, DataBuffer recv) {
+        boolean applies = wire != WireFormat.EXACT
+                && WireFormat.supports((send == null ? recv : send).type())
+                && !onDevice(send, recv);
+        return applies ? wire : WireFormat.EXACT;
+    }
+
+    /** Checks that an operation can use a format that the application names, and returns the format. */
+    private WireFormat checked(WireFormat format, DataBuffer send, DataBuffer recv) {
+        Checks.wire(format, (send == null ? recv : send).type());
+        if (format.encoding() != WireFormat.Encoding.EXACT && onDevice(send, recv)) {
+            throw new IllegalArgumentException("wire=" + format + " send=" + send + " recv=" + recv
+                    + ": operations on device memory are exact; copy the elements to a HostBuffer, or leave the format"
+                    + " out");
+        }
+        return format;
     }
 
     /** Returns true if the buffers, which may be null, are in device memory, or if a stream orders the operation. */
@@ -44,7 +67,18 @@ final class CallFactory implements Operations<OperationCall> {
     public OperationCall allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
         checkAllReduce(send, recv);
         Checks.op(op, send.type());
-        return collective(Collective.ALL_REDUCE, send.type(), op, send, recv, send.count(), 0);
+        return reduceToAll(send, recv, op, wireOf(send, recv));
+    }
+
+    @Override
+    public OperationCall allReduce(DataBuffer send, DataBuffer recv, ReduceOp op, WireFormat format) {
+        checkAllReduce(send, recv);
+        Checks.op(op, send.type());
+        return reduceToAll(send, recv, op, checked(format, send, recv));
+    }
+
+    private OperationCall reduceToAll(DataBuffer send, DataBuffer recv, ReduceOp op, WireFormat format) {
+        return collective(Collective.ALL_REDUCE, send.type(), op, send, recv, send.count(), 0, format);
     }
 
     @Override
@@ -63,16 +97,25 @@ final class CallFactory implements Operations<OperationCall> {
 
     @Override
     public OperationCall allReduce(List<DataBuffer> buffers, ReduceOp op) {
-        List<DataBuffer> all = Checks.buffers(buffers);
+        return fused(Checks.buffers(buffers), op, wire, buffer -> allReduce(buffer, buffer, op));
+    }
+
+    @Override
+    public OperationCall allReduce(List<DataBuffer> buffers, ReduceOp op, WireFormat format) {
+        return fused(Checks.buffers(buffers), op, format, buffer -> allReduce(buffer, buffer, op, format));
+    }
+
+    private OperationCall fused(
+            List<DataBuffer> all, ReduceOp op, WireFormat format, Function<DataBuffer, OperationCall> one) {
         List<OperationCall> members = new ArrayList<>(all.size());
         for (DataBuffer buffer : all) {
-            members.add(allReduce(buffer, buffer, op));
+            members.add(one.apply(buffer));
         }
         if (members.size() == 1) {
             return members.get(0);
         }
         OperationCall group = group(members); // refuses host memory together with device memory
-        return group.isOnDevice() ? group : new FusedCall(all, op);
+        return group.isOnDevice() ? group : new FusedCall(all, op, format);
     }
 
     @Override
@@ -99,26 +142,56 @@ final class CallFactory implements Operations<OperationCall> {
 
     @Override
     public OperationCall broadcast(DataBuffer send, DataBuffer recv, int root) {
-        Checks.root(root, size);
-        if (rank == root) {
-            Checks.source("send", send);
-            if (send != recv) {
-                Checks.target("recv", recv);
-                Checks.sameCount(send, recv);
-            }
-            return collective(Collective.BROADCAST, send.type(), null, send, recv, send.count(), root);
+        DataBuffer from = broadcastSource(send, recv, root);
+        return broadcastIn(wireOf(from, recv), from, recv, root);
+    }
+
+    @Override
+    public OperationCall broadcast(DataBuffer send, DataBuffer recv, int root, WireFormat format) {
+        DataBuffer from = broadcastSource(send, recv, root);
+        return broadcastIn(checked(format, from, recv), from, recv, root);
+    }
+
+    private OperationCall broadcastIn(WireFormat format, DataBuffer from, DataBuffer recv, int root) {
+        if (format.encoding() != WireFormat.Encoding.EXACT) {
+            Checks.target("recv", recv); // the root's elements are rounded, too
         }
-        Checks.target("recv", recv);
-        return collective(Collective.BROADCAST, recv.type(), null, null, recv, recv.count(), root);
+        return collective(Collective.BROADCAST, recv.type(), null, from, recv, recv.count(), root, format);
+    }
+
+    /** Checks the arguments of a broadcast. Returns the buffer that this rank sends, which is null unless at the root. */
+    private DataBuffer broadcastSource(DataBuffer send, DataBuffer recv, int root) {
+        Checks.root(root, size);
+        if (rank != root) {
+            Checks.target("recv", recv);
+            return null;
+        }
+        Checks.source("send", send);
+        if (send != recv) {
+            Checks.target("recv", recv);
+            Checks.sameCount(send, recv);
+        }
+        return send;
     }
 
     @Override
     public OperationCall allGather(DataBuffer send, DataBuffer recv) {
+        checkAllGather(send, recv);
+        return collective(Collective.ALL_GATHER, send.type(), null, send, recv, send.count(), 0, wireOf(send, recv));
+    }
+
+    @Override
+    public OperationCall allGather(DataBuffer send, DataBuffer recv, WireFormat format) {
+        checkAllGather(send, recv);
+        WireFormat applied = checked(format, send, recv);
+        return collective(Collective.ALL_GATHER, send.type(), null, send, recv, send.count(), 0, applied);
+    }
+
+    private void checkAllGather(DataBuffer send, DataBuffer recv) {
         Checks.source("send", send);
         Checks.target("recv", recv);
         Checks.blocks("recv", recv, "send", send, size);
         Checks.blockOrApart(recv, send, rank * send.count(), "this rank's block of recv");
-        return collective(Collective.ALL_GATHER, send.type(), null, send, recv, send.count(), 0);
     }
 
     @Override
@@ -126,7 +199,16 @@ final class CallFactory implements Operations<OperationCall> {
         Checks.source("send", send);
         Checks.target("recv", recv);
         long[] mine = blocksOf("recv", recv, "send", send, counts);
-        return vector(Collective.ALL_GATHER, null, send, recv, withOffsets(mine), 0);
+        return vector(Collective.ALL_GATHER, null, send, recv, withOffsets(mine), 0, wireOf(send, recv));
+    }
+
+    @Override
+    public OperationCall allGatherV(DataBuffer send, DataBuffer recv, long[] counts, WireFormat format) {
+        Checks.wire(format);
+        Checks.source("send", send);
+        Checks.target("recv", recv);
+        long[] mine = blocksOf("recv", recv, "send", send, counts);
+        return vector(Collective.ALL_GATHER, null, send, recv, withOffsets(mine), 0, checked(format, send, recv));
     }
 
     /**
@@ -148,7 +230,15 @@ final class CallFactory implements Operations<OperationCall> {
     public OperationCall reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
         checkReduceScatter(send, recv);
         Checks.op(op, send.type());
-        return collective(Collective.REDUCE_SCATTER, send.type(), op, send, recv, recv.count(), 0);
+        return collective(Collective.REDUCE_SCATTER, send.type(), op, send, recv, recv.count(), 0, wireOf(send, recv));
+    }
+
+    @Override
+    public OperationCall reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op, WireFormat format) {
+        checkReduceScatter(send, recv);
+        Checks.op(op, send.type());
+        WireFormat applied = checked(format, send, recv);
+        return collective(Collective.REDUCE_SCATTER, send.type(), op, send, recv, recv.count(), 0, applied);
     }
 
     @Override
@@ -172,7 +262,18 @@ final class CallFactory implements Operations<OperationCall> {
         Checks.target("recv", recv);
         Checks.op(op, send.type());
         long[] mine = blocksOf("send", send, "recv", recv, counts);
-        return vector(Collective.REDUCE_SCATTER, op, send, recv, withOffsets(mine), 0);
+        return vector(Collective.REDUCE_SCATTER, op, send, recv, withOffsets(mine), 0, wireOf(send, recv));
+    }
+
+    @Override
+    public OperationCall reduceScatterV(
+            DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op, WireFormat format) {
+        Checks.wire(format);
+        Checks.source("send", send);
+        Checks.target("recv", recv);
+        Checks.op(op, send.type());
+        long[] mine = blocksOf("send", send, "recv", recv, counts);
+        return vector(Collective.REDUCE_SCATTER, op, send, recv, withOffsets(mine), 0, checked(format, send, recv));
     }
 
     @Override
@@ -434,13 +535,36 @@ final class CallFactory implements Operations<OperationCall> {
 
     private OperationCall collective(
             Collective collective, DataType type, ReduceOp op, DataBuffer send, DataBuffer recv, long count, int root) {
-        int signature = Signatures.of(collective, type, op);
-        return new CollectiveCall(signature, onDevice(send, recv), send, recv, count, root);
+        return collective(collective, type, op, send, recv, count, root, WireFormat.EXACT);
+    }
+
+    private OperationCall collective(
+            Collective collective,
+            DataType type,
+            ReduceOp op,
+            DataBuffer send,
+            DataBuffer recv,
+            long count,
+            int root,
+            WireFormat format) {
+        int signature = Signatures.of(collective, type, op, format);
+        return new CollectiveCall(signature, onDevice(send, recv), send, recv, count, root, format.seed());
     }
 
     private OperationCall vector(
             Collective collective, ReduceOp op, DataBuffer send, DataBuffer recv, long[] counts, int root) {
-        int signature = Signatures.of(collective, (send == null ? recv : send).type(), op);
-        return new VectorCall(signature, onDevice(send, recv), send, recv, counts, root);
+        return vector(collective, op, send, recv, counts, root, WireFormat.EXACT);
+    }
+
+    private OperationCall vector(
+            Collective collective,
+            ReduceOp op,
+            DataBuffer send,
+            DataBuffer recv,
+            long[] counts,
+            int root,
+            WireFormat format) {
+        int signature = Signatures.of(collective, (send == null ? recv : send).type(), op, format);
+        return new VectorCall(signature, onDevice(send, recv), send, recv, counts, root, format.seed());
     }
 }

@@ -4,6 +4,7 @@ import io.jccl.DataBuffer;
 import io.jccl.Operations;
 import io.jccl.ReduceOp;
 import io.jccl.Reduction;
+import io.jccl.WireFormat;
 import java.util.List;
 
 /**
@@ -184,6 +185,55 @@ abstract class CheckedOperations<R> implements Operations<R> {
     public R barrier() {
         try (IssueRight<R> right = begin()) {
             return right.issue(right.factory().barrier());
+        }
+    }
+
+    @Override
+    public R allReduce(DataBuffer send, DataBuffer recv, ReduceOp op, WireFormat wire) {
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().allReduce(send, recv, op, wire));
+        }
+    }
+
+    @Override
+    public R allReduce(List<DataBuffer> buffers, ReduceOp op, WireFormat wire) {
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().allReduce(buffers, op, wire));
+        }
+    }
+
+    @Override
+    public R broadcast(DataBuffer send, DataBuffer recv, int root, WireFormat wire) {
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().broadcast(send, recv, root, wire));
+        }
+    }
+
+    @Override
+    public R allGather(DataBuffer send, DataBuffer recv, WireFormat wire) {
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().allGather(send, recv, wire));
+        }
+    }
+
+    @Override
+    public R allGatherV(DataBuffer send, DataBuffer recv, long[] counts, WireFormat wire) {
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().allGatherV(send, recv, counts, wire));
+        }
+    }
+
+    @Override
+    public R reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op, WireFormat wire) {
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().reduceScatter(send, recv, op, wire));
+        }
+    }
+
+    @Override
+    public R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op, WireFormat wire) {
+        try (IssueRight<R> right = begin()) {
+            return right.issue(right.factory().reduceScatterV(send, recv, counts, op, wire));
         }
     }
 }

@@ -4,6 +4,7 @@ import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
 import io.jccl.Reduction;
+import io.jccl.WireFormat;
 import io.jccl.cuda.CudaSupport;
 import io.jccl.internal.Arguments;
 import io.jccl.wire.Limits;
@@ -95,6 +96,18 @@ final class Checks {
         if (!op.supports(type)) {
             throw new IllegalArgumentException("op=" + op.label() + " type=" + type.label()
                     + ": bitwise operations combine integers; pass a buffer of an integer type");
+        }
+    }
+
+    static void wire(WireFormat wire) {
+        Arguments.required("wire", wire, "a format, for example WireFormat.BFLOAT16");
+    }
+
+    static void wire(WireFormat wire, DataType type) {
+        wire(wire);
+        if (wire.encoding() != WireFormat.Encoding.EXACT && !WireFormat.supports(type)) {
+            throw new IllegalArgumentException("wire=" + wire + " type=" + type.label()
+                    + ": only float32 and float64 can be rounded between hosts; use WireFormat.EXACT for other types");
         }
     }
 

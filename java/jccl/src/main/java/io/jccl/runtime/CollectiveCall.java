@@ -7,9 +7,12 @@ final class CollectiveCall extends BufferCall {
 
     private final long count;
     private final int root;
+    private final long wireSeed;
 
-    CollectiveCall(int signature, boolean onDevice, DataBuffer send, DataBuffer recv, long count, int root) {
+    CollectiveCall(
+            int signature, boolean onDevice, DataBuffer send, DataBuffer recv, long count, int root, long wireSeed) {
         super(signature, onDevice, send, recv);
+        this.wireSeed = wireSeed;
         this.count = count;
         this.root = root;
     }
@@ -20,6 +23,11 @@ final class CollectiveCall extends BufferCall {
 
     int root() {
         return root;
+    }
+
+    /** Returns the seed of stochastic rounding between hosts. */
+    long wireSeed() {
+        return wireSeed;
     }
 
     @Override

@@ -16,6 +16,7 @@ import io.jccl.Registration;
 import io.jccl.StreamOperations;
 import io.jccl.SymmetricMemory;
 import io.jccl.TimedOperations;
+import io.jccl.WireFormat;
 import io.jccl.Work;
 import io.jccl.control.ControlNetwork;
 import io.jccl.control.ReportKind;
@@ -180,8 +181,14 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         return initialized.id();
     }
 
+    @Override
+    public WireFormat wireFormat() {
+        return initialized.facts().wireFormat();
+    }
+
     private Issuer issuer(DeviceStream stream, Duration timeout) {
-        CallFactory factory = new CallFactory(initialized.rank(), initialized.size(), device != null, stream);
+        CallFactory factory =
+                new CallFactory(initialized.rank(), initialized.size(), device != null, stream, wireFormat());
         return new Issuer(this, factory, stream, timeout);
     }
 

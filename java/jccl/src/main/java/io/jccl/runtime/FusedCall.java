@@ -4,6 +4,7 @@ import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
+import io.jccl.WireFormat;
 import io.jccl.internal.MemoryHold;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -61,15 +62,20 @@ final class FusedCall implements OperationCall {
     }
 
     private final ReduceOp op;
+    private final WireFormat wire;
     private final int count;
     private final long bytes;
     private List<DataBuffer> buffers;
     private List<Pack> packs;
     private List<DataBuffer> held;
 
-    /** @throws IllegalArgumentException if memory of too many arenas must be held */
-    FusedCall(List<DataBuffer> buffers, ReduceOp op) {
+    /**
+     * @param wire the format of buffers whose type it supports; others are exact
+     * @throws IllegalArgumentException if memory of too many arenas must be held
+     */
+    FusedCall(List<DataBuffer> buffers, ReduceOp op, WireFormat wire) {
         this.op = op;
+        this.wire = wire;
         this.buffers = buffers;
         this.count = buffers.size();
         this.bytes = buffers.stream().mapToLong(DataBuffer::bytes).sum();
@@ -106,7 +112,13 @@ final class FusedCall implements OperationCall {
     }
 
     int signature(Pack pack) {
-        return Signatures.of(Collective.ALL_REDUCE, pack.type, op);
+        return Signatures.of(
+                Collective.ALL_REDUCE, pack.type, op, WireFormat.supports(pack.type) ? wire : WireFormat.EXACT);
+    }
+
+    /** Returns the seed of stochastic rounding between hosts. */
+    long wireSeed() {
+        return wire.seed();
     }
 
     @Override
@@ -143,6 +155,7 @@ final class FusedCall implements OperationCall {
 
     @Override
     public String describe() {
-        return "all_reduce(op=" + op.label() + " buffers=" + count + " bytes=" + bytes + ")";
+        return "all_reduce(op=" + op.label() + " buffers=" + count + " bytes=" + bytes
+                + (wire.encoding() == WireFormat.Encoding.EXACT ? "" : " wire=" + wire) + ")";
     }
 }

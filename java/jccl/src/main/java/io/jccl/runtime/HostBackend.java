@@ -169,11 +169,13 @@ final class HostBackend implements Backend, CallHandler {
     }
 
     private long run(CollectiveCall call, long from, long to, long timeoutNanos) {
-        return engine.run(call.signature(), choice(call), from, to, call.count(), call.root(), timeoutNanos);
+        return engine.run(
+                call.signature(), choice(call), from, to, call.count(), call.root(), call.wireSeed(), timeoutNanos);
     }
 
     private long run(VectorCall call, long from, long to, long timeoutNanos) {
-        return engine.runV(call.signature(), choice(call), from, to, call.counts(), call.root(), timeoutNanos);
+        return engine.runV(
+                call.signature(), choice(call), from, to, call.counts(), call.root(), call.wireSeed(), timeoutNanos);
     }
 
     private long run(ReductionCall call, long from, long to, long timeoutNanos) {
@@ -197,7 +199,7 @@ final class HostBackend implements Backend, CallHandler {
         long deadline = System.nanoTime() + timeoutNanos;
         long outcome = Code.OK;
         for (FusedCall.Pack pack : call.packs()) {
-            outcome = execute(call.signature(pack), pack, Deadlines.left(deadline));
+            outcome = execute(call.signature(pack), pack, call.wireSeed(), Deadlines.left(deadline));
             if (outcome < Code.OK) {
                 break;
             }
@@ -205,7 +207,7 @@ final class HostBackend implements Backend, CallHandler {
         return outcome;
     }
 
-    private long execute(int signature, FusedCall.Pack pack, long timeoutNanos) {
+    private long execute(int signature, FusedCall.Pack pack, long wireSeed, long timeoutNanos) {
         List<DataBuffer> buffers = pack.buffers();
         boolean inPlace = buffers.size() == 1 && !HeapStaging.isHeap(buffers.get(0));
         long place = inPlace ? buffers.get(0).pinnedAddress() : staging.pack(buffers, pack.bytes());
@@ -219,6 +221,7 @@ final class HostBackend implements Backend, CallHandler {
                 0,
                 Math.max(1, pack.count()),
                 pack.layout(),
+                wireSeed,
                 timeoutNanos);
         if (outcome >= Code.OK && !inPlace) {
             staging.unpack(buffers, place);

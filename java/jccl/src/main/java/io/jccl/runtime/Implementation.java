@@ -3,12 +3,15 @@ package io.jccl.runtime;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
+import io.jccl.WireFormat;
 import io.jccl.init.CommunicatorInitializer;
 import io.jccl.internal.Arguments;
 import io.jccl.internal.Causes;
 import io.jccl.nativelib.NativeMemory;
+import java.lang.ref.Reference;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import java.nio.FloatBuffer;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
@@ -105,6 +108,17 @@ public final class Implementation {
     /** Frees memory that {@link #allocateShared} returned. */
     public void freeShared(long address) {
         NativeMemory.sharedFree(address);
+    }
+
+    /**
+     * Rounds float32 in a direct buffer as operations with a format between hosts do.
+     *
+     * @param position place of the first element in the application's buffer, a multiple of {@link WireFormat#BLOCK}
+     */
+    public void round(WireFormat format, FloatBuffer elements, long position, int count) {
+        NativeMemory.round(
+                Signatures.wireCode(format), format.seed(), NativeMemory.directAddress(elements), position, count);
+        Reference.reachabilityFence(elements);
     }
 
     /** Returns a direct buffer over existing memory, which must outlive the buffer. */

@@ -49,7 +49,8 @@ record RecordedOperation(
                 collective == Collective.BARRIER ? null : Signatures.type(signature),
                 Signatures.op(signature),
                 row[Rows.HISTORY_COUNT],
-                (int) row[Rows.HISTORY_ROOT]);
+                (int) row[Rows.HISTORY_ROOT],
+                Signatures.wire(signature));
         return new RecordedOperation(
                 operation,
                 row[Rows.HISTORY_FINGERPRINT],

@@ -3,11 +3,13 @@ package io.jccl.runtime;
 import io.jccl.Collective;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
+import io.jccl.WireFormat;
 import io.jccl.nativelib.Numbers;
 import java.lang.annotation.Native;
 import java.util.Arrays;
+import java.util.Locale;
 
-/** Packs the collective, type and reduction of an operation into a number for native code. */
+/** Packs the collective, type, reduction and format between hosts of an operation into a number for native code. */
 final class Signatures {
 
     @Native
@@ -15,6 +17,12 @@ final class Signatures {
 
     @Native
     private static final int OP_SHIFT = 16;
+
+    @Native
+    private static final int WIRE_SHIFT = 24;
+
+    @Native
+    private static final int WIRE_STOCHASTIC = 8; // added to the number of the format
 
     @Native
     private static final int MASK = 0xff; // each part of a signature has eight bits
@@ -38,6 +46,15 @@ final class Signatures {
         return Numbers.of(collective) | Numbers.of(type) << TYPE_SHIFT | (op == null ? 0 : Numbers.of(op) << OP_SHIFT);
     }
 
+    static int of(Collective collective, DataType type, ReduceOp op, WireFormat wire) {
+        return of(collective, type, op) | wireCode(wire) << WIRE_SHIFT;
+    }
+
+    /** Returns the number of a format between hosts, with its kind of rounding. */
+    static int wireCode(WireFormat wire) {
+        return Numbers.of(wire.encoding()) | (wire.isStochastic() ? WIRE_STOCHASTIC : 0);
+    }
+
     static Collective collective(int signature) {
         return Numbers.collective(signature & MASK);
     }
@@ -52,7 +69,24 @@ final class Signatures {
         return collective(signature).reduces() && op != Numbers.USER_REDUCTION ? Numbers.reduceOp(op) : null;
     }
 
-    /** Returns a signature's index in an array of {@link #PLACES} elements. Each signature has an index of its own. */
+    /** Returns the format between hosts, for example {@code int8_block,stochastic}; empty if the operation is exact. */
+    static String wire(int signature) {
+        int format = signature >> WIRE_SHIFT & MASK;
+        if (format == 0) {
+            return "";
+        }
+        WireFormat.Encoding encoding = Numbers.encoding(format & WIRE_STOCHASTIC - 1);
+        return encoding.name().toLowerCase(Locale.ROOT) + ((format & WIRE_STOCHASTIC) == 0 ? "" : ",stochastic");
+    }
+
+    private static String named(String wire) {
+        return wire.isEmpty() ? "" : " wire=" + wire;
+    }
+
+    /**
+     * Returns a signature's index in an array of {@link #PLACES} elements. Each signature of an exact operation has an
+     * index of its own.
+     */
     static int place(int signature) {
         return signature & PLACE_MASK
                 | (signature >> TYPE_SHIFT & PLACE_MASK) << PLACE_BITS
@@ -82,7 +116,7 @@ final class Signatures {
                 + (exchange
                         ? " sendCounts=" + row(rows, 0, size) + " recvCounts=" + row(rows, 2 * size, size)
                         : " counts=" + row(rows, 0, size))
-                + (collective.hasRoot() ? " root=" + root : "") + ")";
+                + (collective.hasRoot() ? " root=" + root : "") + named(wire(signature)) + ")";
     }
 
     private static String row(long[] rows, int begin, int size) {
@@ -105,6 +139,6 @@ final class Signatures {
         if (collective.hasRoot()) {
             text.append(" root=").append(root);
         }
-        return text.append(')').toString();
+        return text.append(named(wire(signature))).append(')').toString();
     }
 }

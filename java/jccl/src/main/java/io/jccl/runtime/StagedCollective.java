@@ -196,7 +196,7 @@ abstract class StagedCollective implements StagedBackend.StagedCall {
         Arrays.fill(each, Long.BYTES / call.type().bytes());
         long[] offsets = Chunk.offsets(each);
         long[] rows = concat(each, offsets, each, offsets);
-        long outcome = engine.runV(call.signature(), choice(), place, place + bytes, rows, 0, timeoutNanos);
+        long outcome = engine.runV(call.signature(), choice(), place, place + bytes, rows, 0, 0, timeoutNanos);
         return outcome < Code.OK
                 ? outcome
                 : LongStream.range(size, 2L * size)
@@ -223,7 +223,7 @@ abstract class StagedCollective implements StagedBackend.StagedCall {
     final long run(CollectiveCall one, Chunk chunk, boolean whole, long timeoutNanos) {
         int signature = one.signature();
         if (whole) {
-            return engine.run(signature, choice(), chunk.from(), chunk.to(), one.count(), one.root(), timeoutNanos);
+            return engine.run(signature, choice(), chunk.from(), chunk.to(), one.count(), one.root(), 0, timeoutNanos);
         }
         long elements = chunk.sendCounts().length != 0 ? chunk.sendCounts()[0] : chunk.recvCounts()[0];
         return engine.runPart(
@@ -235,6 +235,7 @@ abstract class StagedCollective implements StagedBackend.StagedCall {
                 one.root(),
                 one.count(),
                 chunk.begin(),
+                0,
                 timeoutNanos);
     }
 
@@ -244,7 +245,7 @@ abstract class StagedCollective implements StagedBackend.StagedCall {
                 ? concat(rows(chunk.sendCounts()), rows(chunk.recvCounts()))
                 : rows(chunks.cut(Arrays.copyOf(vector.counts(), size), chunk.begin()));
         if (whole || call.isExchange()) {
-            return engine.runV(signature, choice(), chunk.from(), chunk.to(), cut, vector.root(), timeoutNanos);
+            return engine.runV(signature, choice(), chunk.from(), chunk.to(), cut, vector.root(), 0, timeoutNanos);
         }
         long elements = Arrays.stream(cut, 0, size).sum();
         return engine.runVPart(
@@ -256,6 +257,7 @@ abstract class StagedCollective implements StagedBackend.StagedCall {
                 vector.root(),
                 vector.total(size),
                 chunk.begin(),
+                0,
                 timeoutNanos);
     }
 

@@ -149,7 +149,7 @@ final class UserReductions {
             long whole = Math.max(1, call.count());
             long begin = identity ^ step * 0x9e3779b97f4a7c15L;
             return engine.runVPart(
-                    call.signature(), choice, send, recv, rows, call.root(), whole, begin, Deadlines.left(deadline));
+                    call.signature(), choice, send, recv, rows, call.root(), whole, begin, 0, Deadlines.left(deadline));
         }
 
         /** Returns the address for the result of a chunk. */

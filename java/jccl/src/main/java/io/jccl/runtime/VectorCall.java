@@ -8,13 +8,16 @@ final class VectorCall extends BufferCall {
 
     private final long[] counts;
     private final int root;
+    private final long wireSeed;
 
     /**
      * @param counts rows of one value per rank: counts of the blocks, then their offsets; for an all-to-all, counts and
      *     offsets in the send buffer, then counts and offsets in the receive buffer
      */
-    VectorCall(int signature, boolean onDevice, DataBuffer send, DataBuffer recv, long[] counts, int root) {
+    VectorCall(
+            int signature, boolean onDevice, DataBuffer send, DataBuffer recv, long[] counts, int root, long wireSeed) {
         super(signature, onDevice, send, recv);
+        this.wireSeed = wireSeed;
         this.counts = counts;
         this.root = root;
     }
@@ -25,6 +28,11 @@ final class VectorCall extends BufferCall {
 
     long[] counts() {
         return counts;
+    }
+
+    /** Returns the seed of stochastic rounding between hosts. */
+    long wireSeed() {
+        return wireSeed;
     }
 
     @Override

@@ -18,6 +18,7 @@ import io.jccl.ReduceOp;
 import io.jccl.Reduction;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
+import io.jccl.WireFormat;
 import io.jccl.Work;
 import io.jccl.cuda.Cuda;
 import java.lang.reflect.InvocationTargetException;
@@ -67,6 +68,7 @@ class NullArgumentsTest {
         samples.put(CommunicatorConfig.class, CommunicatorConfig.defaults());
         samples.put(DataBuffer.class, DataBuffer.of(new float[4]));
         samples.put(ReduceOp.class, ReduceOp.SUM);
+        samples.put(WireFormat.class, WireFormat.BFLOAT16);
         Reduction.Function first = (accumulator, next) -> {};
         samples.put(Reduction.Function.class, first);
         samples.put(Reduction.class, Reduction.of("first", first));
