@@ -7,6 +7,7 @@ import io.jccl.DataType;
 import io.jccl.Protocol;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
+import io.jccl.WireFormat;
 import io.jccl.cli.doctor.HostLoad;
 import io.jccl.cli.launch.OwnJob;
 import io.jccl.cli.output.ByteSizes;
@@ -181,6 +182,13 @@ public final class PerfCommand implements Callable<Integer> {
             defaultValue = "0",
             description = "channels, 1 to 64 (default: JCCL chooses)")
     private int channels;
+
+    @Option(
+            names = "--wire",
+            paramLabel = "FORMAT",
+            description = "format between hosts for float32 and float64: exact, bfloat16, float16, float8_block or "
+                    + "int8_block; a :seed=N at the end rounds at random (default: JCCL_WIRE_FORMAT)")
+    private String wire;
 
     @Option(
             names = "--memory",
@@ -370,6 +378,7 @@ public final class PerfCommand implements Callable<Integer> {
                 unlessAuto(protocol, Protocol::parse),
                 unlessAuto(transport, TransportKind::parse),
                 channels == 0 ? Optional.empty() : Optional.of(channels),
+                Optional.ofNullable(wire).map(WireFormat::parse),
                 memoryKind(),
                 Mode.parse(mode),
                 peer(parsed, combined),

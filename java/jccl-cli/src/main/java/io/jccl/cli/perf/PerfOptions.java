@@ -6,6 +6,7 @@ import io.jccl.DataType;
 import io.jccl.Protocol;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
+import io.jccl.WireFormat;
 import io.jccl.nativelib.CudaLoader;
 import java.util.Optional;
 
@@ -24,6 +25,7 @@ import java.util.Optional;
  * @param protocol forced protocol; empty for JCCL's choice
  * @param transport forced transport; empty for JCCL's choice
  * @param channels forced number of channels; empty for JCCL's choice
+ * @param wire format between hosts; empty for the communicator's default
  * @param memory kind of memory of the buffers
  * @param mode how operations follow one another
  * @param peer the other library that executes the same operations in turn; empty for JCCL alone
@@ -43,6 +45,7 @@ record PerfOptions(
         Optional<Protocol> protocol,
         Optional<TransportKind> transport,
         Optional<Integer> channels,
+        Optional<WireFormat> wire,
         MemoryKind memory,
         Mode mode,
         Optional<Peer> peer,
@@ -50,6 +53,14 @@ record PerfOptions(
         Outputs outputs) {
 
     PerfOptions {
+        if (wire.isPresent() && memory == MemoryKind.DEVICE) {
+            throw new IllegalArgumentException("wire=" + wire.get() + " memory=" + memory.label()
+                    + ": expected memory of the host, because operations on device memory are exact; leave --wire out");
+        }
+        if (check && wire.isPresent() && wire.get().encoding() != WireFormat.Encoding.EXACT) {
+            throw new IllegalArgumentException("wire=" + wire.get()
+                    + ": expected exact with --check, which compares bits; other formats round, so leave --check out");
+        }
         if (mode != Mode.AWAIT && memory != MemoryKind.DEVICE) {
             throw new IllegalArgumentException("mode=" + mode.label() + " memory=" + memory.label()
                     + ": expected memory=device, because only GPUs have streams and graphs; add --memory device, or use"
@@ -78,6 +89,7 @@ record PerfOptions(
         protocol.ifPresent(config::protocol);
         transport.ifPresent(config::transport);
         channels.ifPresent(config::channels);
+        wire.ifPresent(config::wireFormat);
         return config.build();
     }
 }

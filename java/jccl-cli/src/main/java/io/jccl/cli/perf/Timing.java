@@ -48,6 +48,7 @@ public final class Timing implements AutoCloseable {
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 memory,
                 Mode.AWAIT,
                 Optional.empty(),
