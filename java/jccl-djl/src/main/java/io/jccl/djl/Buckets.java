@@ -5,6 +5,7 @@ import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.HostBuffer;
 import io.jccl.ReduceOp;
+import io.jccl.WireFormat;
 import io.jccl.Work;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -35,13 +36,20 @@ final class Buckets implements AutoCloseable {
 
     /**
      * All-reduces the elements of tensors in place, and waits. All ranks must pass tensors of the same types and sizes.
+     *
+     * @param wire the format of tensors whose type it supports; others travel as they are
      */
-    void allReduce(Communicator comm, List<TensorView> tensors, ReduceOp op) {
+    void allReduce(Communicator comm, List<TensorView> tensors, ReduceOp op, WireFormat wire) {
         tensors.stream()
                 .collect(Collectors.groupingBy(
                         TensorView::type, () -> new EnumMap<>(DataType.class), Collectors.toList()))
-                .forEach((type, ofType) -> execute(ofType, type, bucket -> comm.allReduce(bucket, op)));
+                .forEach((type, ofType) ->
+                        execute(ofType, type, bucket -> comm.allReduce(bucket, op, applied(wire, type))));
         tensors.forEach(TensorView::writeBack);
+    }
+
+    private static WireFormat applied(WireFormat wire, DataType type) {
+        return WireFormat.supports(type) ? wire : WireFormat.EXACT;
     }
 
     /** Copies the elements of rank 0 to tensors of any type on all ranks, and waits. */

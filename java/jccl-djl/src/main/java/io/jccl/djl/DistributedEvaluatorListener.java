@@ -8,6 +8,7 @@ import ai.djl.training.loss.Loss;
 import io.jccl.Communicator;
 import io.jccl.DataBuffer;
 import io.jccl.ReduceOp;
+import io.jccl.WireFormat;
 import java.util.List;
 import java.util.function.Supplier;
 
@@ -95,7 +96,10 @@ final class DistributedEvaluatorListener extends EvaluatorTrainingListener {
                 at += 2;
             }
         }
-        communicator.get().allReduce(DataBuffer.of(values), ReduceOp.SUM).await();
+        communicator
+                .get()
+                .allReduce(DataBuffer.of(values), ReduceOp.SUM, WireFormat.EXACT)
+                .await();
         return values;
     }
 

@@ -9,6 +9,7 @@ import ai.djl.training.GradientCollector;
 import ai.djl.training.Trainer;
 import io.jccl.Communicator;
 import io.jccl.ReduceOp;
+import io.jccl.WireFormat;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -82,7 +83,8 @@ final class TensorExchange implements AutoCloseable {
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
             List<TensorView> averaged = new ArrayList<>();
-            statistics.forEach(entry -> averaged.add(entry.view()));
+            List<TensorView> exact = new ArrayList<>();
+            statistics.forEach(entry -> exact.add(entry.view()));
             List<Compressed> compressed = new ArrayList<>();
             for (ParameterTable.Entry entry : trainable) {
                 NDArray gradient = entry.array().getGradient();
@@ -92,8 +94,13 @@ final class TensorExchange implements AutoCloseable {
                     averaged.add(TensorView.of(entry.name() + ".gradient", gradient));
                 }
             }
-            buckets.allReduce(comm, averaged, ReduceOp.AVG);
-            buckets.allReduce(comm, compressed.stream().map(Compressed::view).toList(), ReduceOp.SUM);
+            if (comm.wireFormat().equals(WireFormat.EXACT)) {
+                averaged.addAll(exact); // one operation for all
+            } else {
+                buckets.allReduce(comm, exact, ReduceOp.AVG, WireFormat.EXACT);
+            }
+            buckets.allReduce(comm, averaged, ReduceOp.AVG, comm.wireFormat());
+            buckets.allReduce(comm, compressed.stream().map(Compressed::view).toList(), ReduceOp.SUM, WireFormat.EXACT);
             compressed.forEach(Compressed::decompress);
         }
     }

@@ -5,6 +5,7 @@ import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.HostBuffer;
 import io.jccl.ReduceOp;
+import io.jccl.WireFormat;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -98,7 +99,7 @@ public final class JcclAggregate {
      */
     public void reduce(DataBuffer buffer, ReduceOp op) {
         long begin = System.nanoTime();
-        comm.allReduce(buffer, op).await();
+        comm.allReduce(buffer, op, WireFormat.EXACT).await();
         if (metrics != null) {
             metrics.count(buffer.bytes(), System.nanoTime() - begin);
         }
@@ -113,10 +114,29 @@ public final class JcclAggregate {
      */
     public void reduce(List<DataBuffer> buffers, ReduceOp op) {
         long begin = System.nanoTime();
-        comm.allReduce(buffers, op).await();
+        comm.allReduce(buffers, op, WireFormat.EXACT).await();
         if (metrics != null) {
             long bytes = buffers.stream().mapToLong(DataBuffer::bytes).sum();
             metrics.count(bytes, System.nanoTime() - begin);
         }
+    }
+
+    /**
+     * Replaces each element of a gradient by its sum over all ranks, in the format of the communicator
+     * ({@link Communicator#wireFormat()}).
+     *
+     * @param value a number that belongs to the gradient
+     * @return the exact sum of {@code value} over all ranks
+     */
+    double sumGradient(double[] gradient, double value) {
+        double[] one = {value};
+        long begin = System.nanoTime();
+        comm.group(group -> group.allReduce(gradient, ReduceOp.SUM)
+                        .allReduce(DataBuffer.of(one), ReduceOp.SUM, WireFormat.EXACT))
+                .await();
+        if (metrics != null) {
+            metrics.count((gradient.length + 1L) * Double.BYTES, System.nanoTime() - begin);
+        }
+        return one[0];
     }
 }

@@ -1,9 +1,13 @@
 package io.jccl.spark;
 
 import io.jccl.DataBuffer;
+import io.jccl.WireFormat;
 import java.util.Arrays;
 
-/** An objective that is summed over all ranks, with one all-reduce for its value and gradient together. */
+/**
+ * An objective that is summed over all ranks, with one all-reduce for its value and gradient together. If the
+ * communicator rounds between hosts, only the gradient is rounded, and the value has an all-reduce of its own.
+ */
 final class SummedObjective {
 
     private final JcclAggregate all;
@@ -24,7 +28,9 @@ final class SummedObjective {
         BarrierSettings.required("objective", objective, "the function to minimise");
         double[] weights = BarrierSettings.required("start", start, "the weights to start with")
                 .clone();
-        all.communicator().broadcast(DataBuffer.of(weights), 0).await();
+        all.communicator()
+                .broadcast(DataBuffer.of(weights), 0, WireFormat.EXACT)
+                .await();
         return weights;
     }
 
@@ -32,6 +38,10 @@ final class SummedObjective {
     double evaluate(double[] at, double[] gradient) {
         Arrays.fill(gradient, 0);
         double local = objective.local(at, gradient);
+        if (all.communicator().wireFormat().encoding() != WireFormat.Encoding.EXACT) {
+            double value = all.sumGradient(gradient, local);
+            return value + objective.shared(at, gradient);
+        }
         System.arraycopy(gradient, 0, sums, 0, weights);
         sums[weights] = local;
         all.sum(sums);
