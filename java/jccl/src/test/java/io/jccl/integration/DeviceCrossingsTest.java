@@ -122,7 +122,8 @@ class DeviceCrossingsTest {
             work.await();
             return work;
         };
-        requireOneCall(costs((rank, measured) -> rank == 1 ? sum(1) : measured.apply(awaited).get()));
+        requireOneCall(costs(
+                (rank, measured) -> rank == 1 ? sum(1) : measured.apply(awaited).get()));
     }
 
     @Test
