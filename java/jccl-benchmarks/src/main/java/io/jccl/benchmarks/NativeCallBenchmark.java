@@ -75,6 +75,6 @@ public class NativeCallBenchmark {
 
     @Benchmark
     public long allReduce8Bytes() {
-        return engine.run(ALL_REDUCE_SUM_FLOAT32, RING_LL_ONE_CHANNEL, send, recv, COUNT, 0, TIMEOUT_NANOS);
+        return engine.run(ALL_REDUCE_SUM_FLOAT32, RING_LL_ONE_CHANNEL, send, recv, COUNT, 0, 0, TIMEOUT_NANOS);
     }
 }
