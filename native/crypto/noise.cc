@@ -143,6 +143,15 @@ void Handshake::mixKey(std::span<const uint8_t> material) {
   key_ = keys[1];
 }
 
+// The token "ee": the agreement of both ephemeral keys.
+Status Handshake::mixAgreement() {
+  Key secret;
+  if (Status agreed = library_->agree(ephemeral_, theirs_, &secret); !agreed) return agreed;
+  mixKey(bytesOf(secret));
+  library_->cleanse(secret.data(), secret.size());
+  return Status::ok();
+}
+
 // HKDF of section 4.3, with three outputs; the first two do not depend on the number of outputs.
 std::array<Key, 3> Handshake::derive(std::span<const uint8_t> material) const {
   const Key temporary = hmacSha256(chainingKey_, material.data(), material.size());
@@ -163,10 +172,7 @@ Status Handshake::write(std::span<const uint8_t> payload, std::vector<uint8_t>* 
   mixHash(bytesOf(mine));
   mixKey(bytesOf(mine));
   if (!initiator_) {
-    Key secret;
-    if (Status agreed = library_->agree(ephemeral_, theirs_, &secret); !agreed) return agreed;
-    mixKey(bytesOf(secret));
-    library_->cleanse(secret.data(), secret.size());
+    if (Status agreed = mixAgreement(); !agreed) return agreed;
   }
   message->resize(kMessageBytes + payload.size());
   std::memcpy(message->data(), mine.data(), mine.size());
@@ -186,10 +192,7 @@ Status Handshake::read(std::span<const uint8_t> message, std::span<uint8_t> payl
   mixHash(bytesOf(theirs_));
   mixKey(bytesOf(theirs_));
   if (initiator_) {
-    Key secret;
-    if (Status agreed = library_->agree(ephemeral_, theirs_, &secret); !agreed) return agreed;
-    mixKey(bytesOf(secret));
-    library_->cleanse(secret.data(), secret.size());
+    if (Status agreed = mixAgreement(); !agreed) return agreed;
   }
   const std::span<const uint8_t> sealed = message.subspan(theirs_.size());
   Cipher cipher(library_, key_, false);

@@ -69,6 +69,7 @@ class Handshake {
  private:
   void mixHash(std::span<const uint8_t> data);
   void mixKey(std::span<const uint8_t> material);
+  Status mixAgreement();
   std::array<Key, 3> derive(std::span<const uint8_t> material) const;
 
   const std::shared_ptr<const Library> library_;

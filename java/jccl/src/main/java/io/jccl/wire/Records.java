@@ -28,7 +28,7 @@ final class Records {
     private final NoiseCipher sending;
     private final NoiseCipher receiving;
     private final long rekeyRecords;
-    private long sent; // number of records
+    private long sent; // number of records with the present key
     private long received;
 
     private final ByteBuffer length = ByteBuffer.allocate(LENGTH_BYTES);
@@ -50,7 +50,7 @@ final class Records {
         int bytes = Math.min(from.remaining(), MAX_PLAIN_BYTES);
         ByteBuffer record = ByteBuffer.allocate(LENGTH_BYTES + bytes + NoiseCipher.TAG_BYTES);
         record.putShort((short) (bytes + NoiseCipher.TAG_BYTES));
-        if (sent > 0 && sent % rekeyRecords == 0) {
+        if (sent == rekeyRecords) {
             sending.rekey();
             sent = 0;
         }
@@ -102,7 +102,7 @@ final class Records {
     }
 
     private byte[] open(ByteBuffer record) {
-        if (received > 0 && received % rekeyRecords == 0) {
+        if (received == rekeyRecords) {
             receiving.rekey();
             received = 0;
         }
