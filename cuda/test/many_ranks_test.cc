@@ -6,11 +6,13 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/runtime/device_plan.h"
 #include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/runtime_operations.h"
+#include "cuda/test/staged_ranks.h"
 
 namespace jccl::test::many_ranks_test {
 namespace {
@@ -134,22 +136,34 @@ TEST(ManyRanks, TooManyRanksAreRefusedWithTheLimit) {
   EXPECT_EQ(status.message(), "rank=0 size=4097, expected at most 4096 ranks on GPUs");
 }
 
-// Runs the test again in a process with other emulated GPUs.
-void runOn(const char* variables, const char* test) {
+// Returns true in a process with eight emulated GPUs, of a chip that runs the kernels of nine ranks together. In another
+// process, runs the current test in such a process.
+bool onEightGpus() {
+  constexpr std::pair<const char*, const char*> kVariables[] = {
+      {"JCCL_EMULATED_GPUS", "8"}, {"JCCL_EMULATED_CHIP", "H100"}, {"CUDA_DEVICE_MAX_CONNECTIONS", "32"}};
+  std::string command;
+  bool all = true;
+  for (const auto& [name, value] : kVariables) {
+    const char* set = std::getenv(name);
+    all = all && set != nullptr && std::string(set) == value;
+    command += std::string(name) + "=" + value + " ";
+  }
+  if (all) {
+    EXPECT_EQ(emulator::EmulatedDriver::ofThisProcess().devices(), kRanksOfHost);
+    return true;
+  }
   char path[4096] = {};
-  ASSERT_GT(::readlink("/proc/self/exe", path, sizeof path - 1), 0);
-  const std::string command = std::string(variables) + " '" + path + "' --gtest_filter=" + test;
+  EXPECT_GT(::readlink("/proc/self/exe", path, sizeof path - 1), 0);
+  const ::testing::TestInfo* const test = ::testing::UnitTest::GetInstance()->current_test_info();
+  command += std::string("'") + path + "' --gtest_filter=" + test->test_suite_name() + "." + test->name();
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  return false;
 }
 
 // Nine ranks share each of eight emulated GPUs. Direct collectives run as rings; in an all-to-all, a rank has more queues
 // than a block holds.
 TEST(ManyRanks, SeventyTwoRanksRunEveryKindOfOperation) {
-  if (emulator::EmulatedDriver::ofThisProcess().devices() < kRanksOfHost) {
-    runOn("JCCL_EMULATED_GPUS=8 JCCL_EMULATED_CHIP=H100 CUDA_DEVICE_MAX_CONNECTIONS=32",
-          "ManyRanks.SeventyTwoRanksRunEveryKindOfOperation");
-    return;
-  }
+  if (!onEightGpus()) return;
   constexpr int kSize = 72;
   DeviceRuntimeRanks ranks(kSize, 1, kRanksOfHost);
   const Choice choices[] = {choiceOf(Algorithm::Ring, Protocol::Simple, 1), choiceOf(Algorithm::Tree, Protocol::LL, 1),
@@ -183,6 +197,75 @@ TEST(ManyRanks, SeventyTwoRanksRunEveryKindOfOperation) {
       const std::vector<int32_t> expected(kPart, 1000 * peer + rank);
       ASSERT_TRUE(std::equal(expected.begin(), expected.end(), received[rank].begin() + peer * kPart));
     }
+  }
+}
+
+// Runs a collective on all ranks, with `sent(rank, i)` as values, and checks that each rank has `expected(rank, i)`.
+// `part` is the count that the call takes; a rank sends and receives the given numbers of elements.
+template <class Sent, class Expected>
+void runOnHosts(StagedRanks& ranks, Collective collective, Choice choice, size_t part, size_t sends, size_t receives,
+                Sent&& sent, Expected&& expected) {
+  SCOPED_TRACE(std::string(nameOf(collective)) + " by " + nameOf(choice.algorithm) + " with " +
+               nameOf(choice.protocol));
+  constexpr int kRoot = 70;
+  std::vector<std::vector<int32_t>> from(ranks.size()), to(ranks.size());
+  std::vector<Issued> issued;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    for (size_t i = 0; i < sends; ++i) from[rank].push_back(sent(rank, i));
+    to[rank].assign(receives, -1);
+    issued.push_back(ranks[rank].run({collective, DataType::Int32, ReduceOp::Sum}, choice, from[rank].data(),
+                                     to[rank].data(), static_cast<int64_t>(part), kRoot, kLimitNanos,
+                                     ranks[rank].ownStream()));
+  }
+  ASSERT_TRUE(ranks.awaitTogether(issued)) << ranks[0].lastError();
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (collective == Collective::Reduce && rank != kRoot) continue;
+    for (size_t i = 0; i < receives; ++i) ASSERT_EQ(to[rank][i], expected(rank, i)) << "rank=" << rank << " i=" << i;
+  }
+}
+
+// A host has 64 ranks and another one 8, because a thread of each rank polls its connections over the network: nine hosts
+// of eight ranks would have nine times as many of them.
+TEST(ManyRanks, RanksOfTwoHostsRunEveryKindOfOperation) {
+  if (!onEightGpus()) return;
+  constexpr int kSize = 72;
+  StagedRanks ranks(kSize, faultsOf(1), Slots::InHost, 64);
+  const auto value = [](int rank, size_t i) { return static_cast<int32_t>(1000 * rank + static_cast<int>(i) % 997); };
+  const auto sum = [](size_t i) { return 1000 * (kSize * (kSize - 1) / 2) + kSize * (static_cast<int>(i) % 997); };
+  const auto summed = [&](int, size_t i) { return sum(i); };
+  const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple, 2),
+               direct = choiceOf(Algorithm::Direct, Protocol::Simple, 2);
+  constexpr size_t kPart = 9;
+  for (const Choice& choice : {ring, choiceOf(Algorithm::Tree, Protocol::LL, 2)}) {
+    runOnHosts(ranks, Collective::AllReduce, choice, 500, 500, 500, value, summed);
+  }
+  runOnHosts(ranks, Collective::Reduce, ring, 500, 500, 500, value, summed);
+  runOnHosts(ranks, Collective::Broadcast, ring, 500, 500, 500, value, [&](int, size_t i) { return value(70, i); });
+  runOnHosts(ranks, Collective::AllGather, ring, kPart, kPart, kPart * kSize, value,
+             [&](int, size_t i) { return value(static_cast<int>(i / kPart), i % kPart); });
+  runOnHosts(ranks, Collective::ReduceScatter, ring, kPart, kPart * kSize, kPart, value,
+             [&](int rank, size_t i) { return sum(rank * kPart + i); });
+  runOnHosts(ranks, Collective::AllToAll, direct, kPart, kPart * kSize, kPart * kSize, value,
+             [&](int rank, size_t i) { return value(static_cast<int>(i / kPart), rank * kPart + i % kPart); });
+  // A group in which each rank sends to all others.
+  std::vector<std::vector<int32_t>> sent(kSize), received(kSize, std::vector<int32_t>(kPart * kSize));
+  std::vector<Issued> issued;
+  for (int rank = 0; rank < kSize; ++rank) {
+    sent[rank].assign(kPart, rank);
+    ranks[rank].beginGroup();
+    std::vector<PointToPointTask> tasks;
+    for (int peer = 0; peer < kSize; ++peer) {
+      tasks.push_back(
+          {PointToPointTask::Kind::Send, peer, reinterpret_cast<uint8_t*>(sent[rank].data()), 4 * kPart, 5});
+      tasks.push_back({PointToPointTask::Kind::Recv, peer,
+                       reinterpret_cast<uint8_t*>(received[rank].data() + peer * kPart), 4 * kPart, 5});
+    }
+    EXPECT_EQ(ranks[rank].runPointToPoint({}, tasks, kLimitNanos, nullptr).code, Code::Ok);
+    issued.push_back(ranks[rank].endGroup(kLimitNanos, ranks[rank].ownStream()));
+  }
+  ASSERT_TRUE(ranks.awaitTogether(issued)) << ranks[0].lastError();
+  for (int rank = 0; rank < kSize; ++rank) {
+    for (size_t i = 0; i < kPart * kSize; ++i) ASSERT_EQ(received[rank][i], static_cast<int32_t>(i / kPart)) << rank;
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cuda/runtime/device_communicator.h"
+#include "cuda/test/device/emulated_driver.h"
 #include "engine/communicator.h"
 #include "test/faulty_net.h"
 #include "test/rank_threads.h"
@@ -82,6 +83,7 @@ class StagedRanks {
       onDevice.rank = rank;
       onDevice.size = size;
       onDevice.channels = kChannels;
+      onDevice.device = rank % ranksOfHost % emulator::EmulatedDriver::ofThisProcess().devices();
       onDevice.threads = 64;
       onDevice.simpleSlotBytes = 4096;
       onDevice.llSlotBytes = onDevice.ll128SlotBytes = 1024;
