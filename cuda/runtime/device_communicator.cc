@@ -10,8 +10,6 @@
 namespace jccl::device {
 namespace {
 
-constexpr size_t kAllAreasBytes = 512 * 1024;  // enough for 32 of the smallest areas
-constexpr size_t kFewestAreas = 4;
 constexpr int kReservedMultiprocessors = 2;
 constexpr std::chrono::seconds kEndTimeout{2};
 constexpr std::chrono::microseconds kEndSleep{200};
@@ -24,11 +22,10 @@ DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
       plan_(config.rank, config.size, config.channels,
             std::min(config.channels, config.size <= kMaxDirectRanks ? DevicePlan::kOpenChannels : 1), shape_),
       peers_(config.size),
+      completion_(config),
       sharedDevice_(SharedDevice::of(config.device)),
       keepAlive_(KeepAliveGroup::of(config.token)),
-      buffers_(config.rank, config.size),
-      history_(config.recordedOperations),
-      transfers_(config.recordedOperations, false) {}
+      buffers_(config.rank, config.size) {}
 
 Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
                                   std::unique_ptr<DeviceCommunicator>& communicator) {
@@ -53,7 +50,7 @@ Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
   RetiredMemory::ofThisProcess().refreshBy(reapAll);
   RetiredMemory::ofThisProcess().collect();
   Status status = loadKernels();
-  if (status) status = communicator->allocateControl();
+  if (status) status = communicator->completion_.allocate();
   if (status) {
     (void)RetiredMemory::ofThisProcess().whenQuiet(allDevices(), [&] { status = HeapMemory::reservePinned(); });
   }
@@ -61,22 +58,6 @@ Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
   if (status) status = communicator->makeStreams();
   if (!status) communicator.reset();
   return status;
-}
-
-Status DeviceCommunicator::allocateControl() {
-  const size_t words = sizeof(LaunchReport), records = words + config_.channels * sizeof(ControlWords);
-  const size_t bytes = records + config_.channels * sizeof(ProgressRecord);
-  if (Status status = HeapMemory::pinned(bytes, control_); !status) return status;
-  report_ = control_.as<LaunchReport>();
-  controls_ = {control_.as<ControlWords>(words), config_.channels};
-  records_ = control_.as<ProgressRecord>(records);
-  return areas_.provide(static_cast<int>(std::max(kFewestAreas, kAllAreasBytes / areaBytes())), areaBytes());
-}
-
-size_t DeviceCommunicator::areaBytes() const {
-  const size_t tasks = 2 * static_cast<size_t>(config_.size);
-  return std::max(kMinAreaBytes,
-                  LaunchArguments::bytesFor<ExchangeTask>(tasks) + LaunchArguments::bytesFor<ExchangeQueue>(tasks));
 }
 
 // Creates streams and events in advance. If a thread copies from the device to pageable memory behind a kernel, the
@@ -87,8 +68,7 @@ Status DeviceCommunicator::makeStreams() {
   if (status) status = nameStream(stream_, false, ownName_);
   if (status) status = createStream(orderStream_);
   if (status) status = createEvent(order_);
-  if (status) status = createEvent(passed_);
-  if (status) status = recordEvent(passed_, stream_);
+  if (status) status = completion_.watch(stream_);
   if (status && !waitForLaunch(orderStream_, 0)) status = createEvent(lastLaunch_);
   return status;
 }
@@ -99,14 +79,6 @@ void DeviceCommunicator::reapAll() {
   for (int device = 0; device < devices; ++device) {
     SharedDevice::of(device).forAll([](DeviceCommunicator& one) { one.refresh(); });
   }
-}
-
-Status DeviceCommunicator::noted(Status status) {
-  if (!status) {
-    const std::lock_guard lock(mutex_);
-    error_ = status.message();
-  }
-  return status;
 }
 
 Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks, int& free) {
@@ -144,13 +116,8 @@ DeviceCommunicator::~DeviceCommunicator() {
   const auto deadline = std::chrono::steady_clock::now() + kEndTimeout;
   bool idle = false, hopeless = false;
   while (!idle) {
-    {
-      const std::lock_guard lock(mutex_);
-      reap();
-      checkDevice();
-      idle = flights_.empty();
-      hopeless = deviceFailed_;
-    }
+    idle = completion_.isIdle();
+    hopeless = completion_.hasDeviceFailed();
     if (idle || hopeless || std::chrono::steady_clock::now() >= deadline) break;
     abort(Code::Aborted);
     std::this_thread::sleep_for(kEndSleep);
@@ -158,28 +125,19 @@ DeviceCommunicator::~DeviceCommunicator() {
   while (idle && !reclaimBuffers()) std::this_thread::sleep_for(kEndSleep);
   keepAlive_->leave(*this);
   sharedDevice_.leave(*this);
-  if (activity_ != nullptr) activity_->close();
+  completion_.closeActivity();
   StreamOwners::ofThisProcess().release(config_.token, config_.rank);
   std::vector<std::shared_ptr<DeviceSegment>> shared = windows_.removeAll();  // memory that peers may have mapped
   shared.push_back(std::move(segment_));
   if (!idle) {
     for (const auto& memory : shared) memory->leak();
     tables_.leak();
-    control_.leak();
     staged_.leak();
     for (const auto& one : added_) one->leak();
     for (PeerMemory& memory : opened_) memory.leak();
     for (const auto& memory : buffers_.closeAll()) memory->leak();
     if (adapterMemory_ != nullptr) adapterMemory_->leak();
-    int launches = 0;
-    for (size_t i = 0; i < flights_.size(); ++i) {
-      (void)flights_[i].arguments.release();
-      launches += flights_[i].endsLaunch ? 1 : 0;
-    }
-    RetiredMemory& retired = RetiredMemory::ofThisProcess();
-    if (!hopeless) retired.orphan(config_.device, launches, &report_->ended, flights_.back().number, passed_);
-    for (int i = 0; hopeless && i < launches; ++i)
-      retired.ended(config_.device);  // a device that has failed runs nothing
+    completion_.abandon();
     return;
   }
   for (auto& memory : shared) {
@@ -190,7 +148,7 @@ DeviceCommunicator::~DeviceCommunicator() {
     }
   }
   // After a failure, a kernel of another process may still use this rank's memory.
-  if (!allInProcess_ && failure_ != Code::Ok) {
+  if (!allInProcess_ && completion_.reportedFailure() != Code::Ok) {
     for (const auto& one : added_) one->leakShared();
   }
   if (!pages_.empty() && pages_[config_.rank]) pages_[config_.rank].answer();
@@ -210,14 +168,13 @@ DeviceCommunicator::~DeviceCommunicator() {
   retired.retire(config_.device, all, std::move(staged_));
   keepAlive_.reset();
   retired.collect();
-  for (Event event : {order_, passed_, lastLaunch_}) {
+  completion_.close();
+  for (Event event : {order_, lastLaunch_}) {
     if (event != nullptr) (void)destroyEvent(event);
   }
   for (Stream stream : {stream_, orderStream_}) {
     if (stream != nullptr) (void)destroyStream(stream);
   }
 }
-
-void DeviceCommunicator::abort(Code code) { controls_.abort(code); }
 
 }  // namespace jccl::device

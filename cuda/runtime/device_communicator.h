@@ -10,7 +10,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,11 +25,12 @@
 #include "cuda/runtime/added_algorithm.h"
 #include "cuda/runtime/argument_areas.h"
 #include "cuda/runtime/device_api.h"
+#include "cuda/runtime/device_completion.h"
+#include "cuda/runtime/device_config.h"
 #include "cuda/runtime/device_heap.h"
 #include "cuda/runtime/device_operation.h"
 #include "cuda/runtime/device_plan.h"
 #include "cuda/runtime/device_segment.h"
-#include "cuda/runtime/flight_queue.h"
 #include "cuda/runtime/keep_alive_group.h"
 #include "cuda/runtime/peer_probe.h"
 #include "cuda/runtime/peer_reach.h"
@@ -40,29 +40,8 @@
 #include "cuda/runtime/symmetric_windows.h"
 #include "engine/diagnostics.h"
 #include "engine/exchange_tasks.h"
-#include "engine/history.h"
-#include "engine/transfer_history.h"
 
 namespace jccl::device {
-
-constexpr int kMaxRanks = 4096;  // the largest number for which the memory and the messages of a rank are tested
-
-struct DeviceCommunicatorConfig {
-  int rank = 0;
-  int size = 1;
-  int channels = 1;
-  int device = 0;
-  int threads = 256;  // number of threads of a block of the kernels
-  uint32_t simpleSlotBytes = 512 * 1024;
-  uint32_t llSlotBytes = 64 * 1024;
-  uint32_t ll128SlotBytes = 64 * 1024;
-  uint64_t token[2] = {0, 0};                              // unique for each communicator
-  uint64_t recordedOperations = History::kDefaultRecords;  // number of operations that the history keeps
-  // Passes the segment to other processes as a file descriptor if the driver supports that.
-  bool descriptors = false;
-  // Allocates the segment so that other processes can open it by a legacy handle.
-  bool handles = false;
-};
 
 // An operation that was issued, or the code of the failure. A group is described by its last operation.
 struct Issued {
@@ -208,7 +187,7 @@ class DeviceCommunicator {
   // Returns the channels for the kernels, in device memory; valid after prepare.
   DeviceChannel* channels() const { return plan_.channelsIn(tables_.base()); }
   // Returns the control words that end every wait of the kernels. The words live as long as this object.
-  const ChannelControls& controls() const { return controls_; }
+  const ChannelControls& controls() const { return completion_.controls(); }
   // Returns the nearest choice that this communicator can execute. All ranks get the same choice, because it depends
   // only on facts that they share.
   Choice adjustChoice(Choice choice, OperationCode code) const;
@@ -229,33 +208,29 @@ class DeviceCommunicator {
   // as ended only when no kernel accesses its buffers.
   Code query(uint64_t number, bool& done);
   // Notes in the histories which operations have ended since somebody last looked.
-  void refresh();
+  void refresh() { completion_.refresh(); }
   // Returns what kernels report of their ends; null if a network moves data, because query() then also tells the network
   // that an operation has ended.
-  const LaunchReport* report() const { return activity_ == nullptr ? report_ : nullptr; }
-  void abort(Code code);
-  Code failure() const;
+  const LaunchReport* report() const { return completion_.hasActivity() ? nullptr : completion_.report(); }
+  void abort(Code code) { completion_.abort(code); }
+  Code failure() const { return completion_.failure(); }
   std::string lastError() const;
   // Keeps the message of a failure for lastError, and returns the status.
-  Status noted(Status status);
+  Status noted(Status status) { return completion_.noted(std::move(status)); }
   std::vector<ChannelWait> waiting() const;
-  uint64_t lastIssued() const;
+  uint64_t lastIssued() const { return completion_.lastIssued(); }
   // The last operations, recorded when they are put on their streams. Collectives have sequence numbers that are equal
   // on all ranks. Sends and receives have none, nor do captured operations, which may be replayed any number of times.
-  const History& history() const { return history_; }
-  const TransferHistory& transfers() const { return transfers_; }
+  const History& history() const { return completion_.history(); }
+  const TransferHistory& transfers() const { return completion_.transfers(); }
   // Returns the sequence number of the last collective that has ended, as the device reports it now.
   uint64_t lastDone();
   // Returns the sequence number of the first collective that failed; 0: none.
-  uint64_t failedSequence() const;
+  uint64_t failedSequence() const { return completion_.failedSequence(); }
   size_t deviceBytes() const;
 
  private:
   friend class WorksLauncher;
-
-  // Sizes of argument areas: for a group of some hundred operations, and for an all-to-all of all ranks.
-  static constexpr size_t kMinAreaBytes = 16 * 1024;
-  size_t areaBytes() const;
 
   struct Introduction;
   struct PeerBlocks;
@@ -267,17 +242,6 @@ class DeviceCommunicator {
     int blocks;
     std::span<const MemoryCopy> copies = {};  // come before the kernel
   };
-  struct InFlight {
-    uint64_t number = 0;
-    std::unique_ptr<ArgumentArea> arguments;
-    Operation operation;     // without its counts; if its sequence is 0, the history does not contain it
-    uint64_t transfers = 0;  // number in transfers_, for sends and receives
-    int blocks = 0;          // blocks of the whole launch
-    bool endsLaunch = true;
-
-    bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
-  };
-
   // A stream on which operations are put.
   struct Target {
     Stream stream = nullptr;
@@ -286,9 +250,7 @@ class DeviceCommunicator {
   };
 
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
-  Status allocateControl();
   Status shareDevice();
-  static uint32_t loadWord(const uint32_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
   Code refuse(const Status& status) { return noted(status).code(); }
   Status makeSegment();
   Status describePeer(int peer, std::span<const uint8_t> info, int descriptor, DevicePlan::PeerSegment& segment);
@@ -324,18 +286,11 @@ class DeviceCommunicator {
                std::span<const DeviceOperation> operations, int64_t timeoutNanos, const Target& target);
   Status makeStreams();
   Status recordLast(const Target& target);
-  void enter(InFlight& flight, std::span<const PointToPointTask> tasks);
-  void ended(const InFlight& flight, bool ok);
-  uint64_t firstWaiting() const;
-  void failed(Code code, uint64_t number, uint64_t sequence, std::string why);
   bool reclaimBuffers();
   bool releaseBuffers();
   void answerPeers();
   Status retireOpened(RegisteredBuffers::Opened opened, int64_t timeoutNanos);
   Status awaitQuiet(int64_t timeoutNanos, const std::function<bool()>& attempt);
-  void broken(const InFlight& flight, const Status& status);
-  Status takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area);
-  void giveBack(std::unique_ptr<ArgumentArea> area);
   Status checkStream(const Target& target);
   Status orderAfterLast(const Target& target);
   Status waitForLaunch(Stream stream, uint64_t number);
@@ -343,8 +298,6 @@ class DeviceCommunicator {
   Status waitForAll(Stream stream);
   Status takeTurn(int blocks, const Target& target, SharedDevice::Turn& turn);
   Status endTurn(const Target& target);
-  void reap();
-  void checkDevice();
   static void reapAll();
 
   DeviceCommunicatorConfig config_;
@@ -356,13 +309,12 @@ class DeviceCommunicator {
   bool refusedDescriptor_ = false;
   MemoryHandle handle_;
   std::string noHandle_;  // reason why the segment has no legacy handle
-  HeapMemory tables_, control_;
+  HeapMemory tables_;
   std::vector<DevicePlan::PeerSegment> peers_;
   std::vector<PeerMemory> opened_;
   StagedMemory staged_;
   std::vector<std::unique_ptr<AddedAlgorithm>> added_;
   std::shared_ptr<AdapterMemory> adapterMemory_;
-  StagingActivity* activity_ = nullptr;
   // True if all peers that connect by their own memory are threads of this process.
   bool allInProcess_ = true;
   // True if any peer is a thread of this process. Such a peer uses this rank's memory under this rank's address.
@@ -375,11 +327,7 @@ class DeviceCommunicator {
   std::unique_ptr<PeerProbe> probe_;    // only between the first and the last step
   std::vector<uint8_t> probeFailures_;  // by rank
 
-  // These pointers refer to memory of `control_`.
-  ChannelControls controls_{};
-  ProgressRecord* records_ = nullptr;
-  LaunchReport* report_ = nullptr;
-
+  DeviceCompletion completion_;
   SharedDevice& sharedDevice_;
   double shareOfBlock_ = 0;  // fraction of a multiprocessor that one block occupies
   std::shared_ptr<KeepAliveGroup> keepAlive_;
@@ -388,13 +336,11 @@ class DeviceCommunicator {
   std::optional<uint64_t> lastStream_;  // id of the stream
   std::array<uint64_t, 8> checked_{};   // ids of streams that were checked last
   size_t nextChecked_ = 0;              // entry of checked_ to overwrite next
-  std::optional<uint64_t> capturedOn_;  // handle of the stream
+  std::optional<uint64_t> capturedOn_;  // handle of the stream; written while a turn of the device is held
   // Recorded after each operation, from the communicator's first captured operation on.
   Event order_ = nullptr;
   // Only waits for launches that were in flight before the first capture, and records order_ then.
   Stream orderStream_ = nullptr;
-  // Has passed when the communicator was made. A query of it fails if the device has failed.
-  Event passed_ = nullptr;
   // Recorded after each launch if the driver does not let streams wait for words, else null.
   Event lastLaunch_ = nullptr;
   PeerReach reach_;
@@ -403,36 +349,19 @@ class DeviceCommunicator {
   SymmetricWindows windows_;
   // Descriptors of the buffer that is being registered, and of this rank's access page.
   UniqueFd bufferDescriptor_, pageDescriptor_;
+  std::mutex pagesMutex_;          // guards pages_
   std::vector<AccessPage> pages_;  // by rank; empty if all ranks are threads of one process
   bool toldUnreached_ = false;
   std::atomic<bool> hasNotice_{false};
+  std::mutex noticeMutex_;  // guards notice_
+  std::string notice_;
   bool grouping_ = false;
   std::vector<DeviceOperation> group_;
   GroupDivision division_;
   std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
-  // Locked from the check for an earlier failure until the launch is in flights_. Must be locked before mutex_.
+  // Locked from the check for an earlier failure until the launch is in flight.
   std::mutex issuing_;
   std::vector<InFlight> launching_;  // operations of the launch that is being issued; guarded by issuing_
-
-  mutable std::mutex mutex_;  // guards the members below
-  ArgumentAreas areas_;
-  uint64_t issued_ = 0;
-  FlightQueue<InFlight> flights_;                        // in the order of issue; operations also end in this order
-  std::chrono::steady_clock::time_point deviceChecked_;  // time of the last checkDevice()
-  uint64_t firstFailed_ = 0;                             // number of the first operation that failed; 0: none
-  // `exposed_` is true while peers may still access the buffers of the operation that failed. `exposedSince_` is the
-  // time since which this rank waits for them.
-  bool exposed_ = false;
-  std::optional<std::chrono::steady_clock::time_point> exposedSince_;
-  uint64_t sequence_ = 0;  // of the last collective
-  uint64_t failedSequence_ = 0;
-  // Any thread may read the two histories at any time, without the mutex.
-  History history_;
-  TransferHistory transfers_;
-  Code failure_ = Code::Ok;
-  bool deviceFailed_ = false;  // the device has failed, so no operation on it will end
-  std::string error_;
-  std::string notice_;
 };
 
 }  // namespace jccl::device

@@ -303,7 +303,7 @@ Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, cons
 Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   inPlace_ = inPlace && allInProcess_ && plan_.allowsDirect();
   if (inPlace_) reach_.letPeersReach(config_.device);
-  activity_ = activity;
+  completion_.setActivity(activity);
   for (int peer = 0; peer < config_.size; ++peer) {
     if (peer == config_.rank || !peers_[peer].staged.empty()) continue;
     const bool known = peers_[peer].base != nullptr && peers_[peer].blocks != DevicePlan::kNone;
@@ -319,7 +319,7 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   if (status) status = HeapMemory::pinned(plan_.tableBytes(), staging);
   if (status) status = HeapMemory::device(plan_.tableBytes(), tables_);
   if (!status) return noted(status);
-  plan_.write(staging.base(), tables_.base(), segment_->base(), peers_, records_);
+  plan_.write(staging.base(), tables_.base(), segment_->base(), peers_, completion_.records());
   status = copyAsync(tables_.base(), staging.base(), plan_.tableBytes(), stream_);
   if (status) status = synchronize(stream_);
   for (const auto& one : added_) {

@@ -9,13 +9,6 @@
 
 namespace jccl::device {
 
-Code DeviceCommunicator::failure() const {
-  const std::lock_guard lock(mutex_);
-  if (failure_ != Code::Ok) return failure_;
-  if (const uint32_t code = loadWord(&controls_.words->result); code != 0) return static_cast<Code>(code);
-  return static_cast<Code>(loadWord(&controls_.words->abort));
-}
-
 std::string DeviceCommunicator::crowding() const {
   const int queues = driver::driver().hardwareQueues;
   const int streams = StreamOwners::ofThisProcess().countOn(config_.device);
@@ -45,59 +38,20 @@ size_t DeviceCommunicator::deviceBytes() const {
 }
 
 std::string DeviceCommunicator::takeNotice() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(noticeMutex_);
   hasNotice_ = false;
   return std::exchange(notice_, {});
 }
 
-uint64_t DeviceCommunicator::lastIssued() const {
-  const std::lock_guard lock(mutex_);
-  return issued_;
-}
-
-uint64_t DeviceCommunicator::lastDone() {
-  answerPeers();
-  const std::lock_guard lock(mutex_);
-  reap();
-  checkDevice();
-  return history_.lastDone();
-}
-
-uint64_t DeviceCommunicator::failedSequence() const {
-  const std::lock_guard lock(mutex_);
-  if (failure_ != Code::Ok || loadWord(&controls_.words->result) == 0) return failedSequence_;
-  // Kernels have failed, but their launches have not ended yet.
-  const uint64_t waiting = firstWaiting();
-  for (size_t i = 0; i < flights_.size(); ++i) {
-    if (flights_[i].number >= waiting) return flights_[i].operation.sequence;
-  }
-  return 0;
-}
-
-// Returns the number of the first operation in the progress records, 0 if they contain none. After a failure this is
-// the operation that failed, because operations issued after it do not begin.
-uint64_t DeviceCommunicator::firstWaiting() const {
-  uint64_t first = 0;
-  for (int channel = 0; channel < config_.channels; ++channel) {
-    const uint64_t shown = __atomic_load_n(&records_[channel].sequence, __ATOMIC_ACQUIRE);
-    if (shown != 0 && (first == 0 || shown - 1 < first)) first = shown - 1;
-  }
-  return first;
-}
-
 std::string DeviceCommunicator::lastError() const {
-  std::string error;
-  {
-    const std::lock_guard lock(mutex_);
-    error = error_;
-  }
+  const std::string error = completion_.error();
   return describeFailure(failure(), error, "the time-out passed on the device", waiting());
 }
 
 std::vector<ChannelWait> DeviceCommunicator::waiting() const {
   std::vector<ChannelWait> waits;
   for (int channel = 0; channel < config_.channels; ++channel) {
-    const ProgressRecord& record = records_[channel];
+    const ProgressRecord& record = completion_.records()[channel];
     const uint64_t sequence = __atomic_load_n(&record.sequence, __ATOMIC_ACQUIRE);
     if (sequence == 0) continue;
     WaitPlace place = ProgressRecord::decode(__atomic_load_n(&record.place, __ATOMIC_RELAXED));

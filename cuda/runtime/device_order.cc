@@ -41,7 +41,8 @@ Status DeviceCommunicator::checkStream(const Target& target) {
 // wrap.
 Status DeviceCommunicator::waitForLaunch(Stream stream, uint64_t number) {
   if (lastLaunch_ != nullptr) return waitEvent(stream, lastLaunch_);
-  return waitWord(stream, reinterpret_cast<const uint32_t*>(&report_->ended), static_cast<uint32_t>(number));
+  return waitWord(stream, reinterpret_cast<const uint32_t*>(&completion_.report()->ended),
+                  static_cast<uint32_t>(number));
 }
 
 // Records the events that the order of launches needs; called after a launch.
@@ -57,14 +58,9 @@ Status DeviceCommunicator::recordLast(const Target& target) {
 // for the event that the previous replay recorded.
 Status DeviceCommunicator::orderAfterLast(const Target& target) {
   const auto& [stream, name, capturing] = target;
-  uint64_t last = 0;  // number of the last operation, if it has not ended
-  {
-    const std::lock_guard lock(mutex_);
-    reap();
-    if (!flights_.empty()) last = flights_.back().number;
-  }
+  const uint64_t last = completion_.lastInFlight();
   if (capturing) {
-    if (activity_ != nullptr) {
+    if (completion_.hasActivity()) {
       return Status::invalid(
           "operations between hosts cannot be captured: the host moves their data and is not notified of a replay; "
           "issue them without a graph");
@@ -91,10 +87,7 @@ Status DeviceCommunicator::orderAfterLast(const Target& target) {
 // Returns how many multiprocessors this rank's launches in flight occupy at most. A replay of a graph is assumed to
 // occupy the blocks of all channels.
 double DeviceCommunicator::shareInFlight() {
-  const std::lock_guard lock(mutex_);
-  reap();
-  int blocks = 0;
-  for (size_t i = 0; i < flights_.size(); ++i) blocks = std::max(blocks, flights_[i].blocks);
+  int blocks = completion_.blocksInFlight();
   bool replayed = true;
   if (capturedOn_ && queryEvent(order_, replayed) && !replayed) blocks = config_.channels;
   return blocks * shareOfBlock_;
@@ -102,8 +95,8 @@ double DeviceCommunicator::shareInFlight() {
 
 // Makes the stream wait for all launches and replays of this communicator.
 Status DeviceCommunicator::waitForAll(Stream stream) {
-  const std::lock_guard lock(mutex_);
-  Status status = flights_.empty() ? Status::ok() : waitForLaunch(stream, flights_.back().number);
+  const uint64_t last = completion_.lastInFlight();
+  const Status status = last == 0 ? Status::ok() : waitForLaunch(stream, last);
   return status && capturedOn_ ? waitEvent(stream, order_) : status;
 }
 

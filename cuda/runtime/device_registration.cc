@@ -22,10 +22,7 @@ constexpr std::chrono::microseconds kQuietSleep{200};
 Status DeviceCommunicator::awaitQuiet(int64_t timeoutNanos, const std::function<bool()>& attempt) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeoutNanos);
   while (!attempt()) {
-    {
-      const std::lock_guard lock(mutex_);
-      reap();
-    }
+    completion_.refresh();
     if (std::chrono::steady_clock::now() >= deadline) {
       return {Code::Timeout,
               "milliseconds=" + std::to_string(timeoutNanos / 1'000'000) + " device=" + std::to_string(config_.device) +
@@ -61,7 +58,7 @@ Status DeviceCommunicator::describeBuffer(const void* memory, size_t bytes, std:
   if (status && !pages_[config_.rank]) {
     AccessPage page;
     status = AccessPage::make(config_.token, config_.rank, page, pageDescriptor_);
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(pagesMutex_);
     pages_[config_.rank] = std::move(page);
   }
   return noted(status);
@@ -86,7 +83,7 @@ Status DeviceCommunicator::openBuffer(int peer, std::span<const uint8_t> info, B
   if (status && !inProcess && !pages_[peer]) {
     AccessPage page;
     status = AccessPage::open(std::move(descriptors.page), config_.token, peer, page);
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(pagesMutex_);
     pages_[peer] = std::move(page);
   }
   return noted(status);

@@ -1,8 +1,6 @@
 // Puts operations on a stream, alone or as a group. Operations that share a kernel share a launch.
 #include <algorithm>
-#include <chrono>
 #include <iterator>
-#include <thread>
 #include <utility>
 
 #include "cuda/kernels/element_class.h"
@@ -14,8 +12,6 @@
 
 namespace jccl::device {
 namespace {
-
-constexpr std::chrono::microseconds kAreaSleep{20};
 
 // Returns the limit that a kernel keeps itself; see run().
 uint64_t limitOf(std::span<const DeviceOperation> operations, int64_t timeoutNanos, bool capturing) {
@@ -105,7 +101,7 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
     if (found.unreached.empty()) return Status::ok();
     one.unreachable = true;
     if (std::exchange(toldUnreached_, true)) return Status::ok();
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(noticeMutex_);
     notice_ = name + std::string("buffer of rank=") + std::to_string(config_.rank) +
               " count=" + std::to_string(one.operation.count) + " " + found.unreached +
               ": operations on it, of all ranks, go through buffers of the library and take longer; " + remedy;
@@ -212,17 +208,11 @@ Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
   if (!status) return {refuse(status)};
   // Captured operations share a launch only if their arguments fit into its descriptor: an area would stay in use for
   // as long as the graph may be replayed.
-  const size_t maxBytes = target.capturing ? InlineArguments::kBytes : areaBytes();
+  const size_t maxBytes = target.capturing ? InlineArguments::kBytes : completion_.areaBytes();
   for (const std::span<const DeviceOperation> together :
        division_.intoLaunches(group_, config_.rank, config_.size, maxBytes)) {
     issued = launch(together, timeoutNanos, target);
-    if (issued.code != Code::Ok) {
-      const std::lock_guard lock(mutex_);
-      // If earlier launches of the group were issued, the communicator fails: peers may already wait for the launches
-      // that this rank does not issue.
-      if (begun) failed(issued.code == Code::Invalid ? Code::System : issued.code, issued_ + 1, 0, error_);
-      return {failure_ == Code::Ok ? issued.code : failure_};
-    }
+    if (issued.code != Code::Ok) return {completion_.groupRefused(issued.code, begun)};
     begun = true;
   }
   return issued;
@@ -282,7 +272,8 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
 Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
                                        const Target& target) {
   std::unique_ptr<ArgumentArea> area;
-  if (Status status = takeArea(argumentBytes(operations, config_.size), area); !status) return {refuse(status)};
+  if (Status status = completion_.takeArea(argumentBytes(operations, config_.size), area); !status)
+    return {refuse(status)};
   WorksLauncher launcher(*this, operations, std::move(area), timeoutNanos, target);
   const DeviceOperation& first = operations.front();
   if (first.added != nullptr) return first.added->launch(launcher);
@@ -323,7 +314,8 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   size_t total = 0;
   for (const DeviceOperation& one : operations) total += one.tasks.size();
   std::unique_ptr<ArgumentArea> area;
-  if (Status status = takeArea(argumentBytes(operations, config_.size), area); !status) return {refuse(status)};
+  if (Status status = completion_.takeArea(argumentBytes(operations, config_.size), area); !status)
+    return {refuse(status)};
   ExchangeLaunch launch{};
   LaunchArguments arguments(launch.inlined, area.get());
   const auto ordered = arguments.put<ExchangeTask>(total);
@@ -399,37 +391,11 @@ Issued DeviceCommunicator::launchCopies(std::span<const DeviceOperation> operati
   return issue(kernel, nullptr, operations, timeoutNanos, target);
 }
 
-// Takes an argument area, or none if the arguments fit into the descriptor. Creating an area would wait for the device,
-// even for kernels that wait for this rank. So areas are created in advance, and takeArea waits until one is free.
-Status DeviceCommunicator::takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area) {
-  if (bytes <= InlineArguments::kBytes) return Status::ok();
-  const DeviceGuard guard(config_.device);
-  if (!guard.status()) return guard.status();
-  while (bytes <= areaBytes()) {
-    {
-      const std::lock_guard lock(mutex_);
-      area = areas_.take(bytes);
-      if (area != nullptr) return Status::ok();
-      reap();
-      // No area will become free: captured graphs keep all areas, or the communicator has failed.
-      if (flights_.empty() || failure_ != Code::Ok) break;
-    }
-    std::this_thread::sleep_for(kAreaSleep);
-  }
-  area = std::make_unique<ArgumentArea>();
-  return area->make(bytes);
-}
-
-void DeviceCommunicator::giveBack(std::unique_ptr<ArgumentArea> area) {
-  const std::lock_guard lock(mutex_);
-  areas_.giveBack(std::move(area));
-}
-
 Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
                                  std::span<const DeviceOperation> operations, int64_t timeoutNanos,
                                  const Target& target) {
   const auto giveUp = [&](const Status& status) -> Issued {
-    giveBack(std::move(arguments));
+    completion_.giveBack(std::move(arguments));
     return {refuse(status)};
   };
   const std::lock_guard issuing(issuing_);
@@ -439,7 +405,7 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
   }
   if (!prepared_) return giveUp(Status::invalid("the communicator is not prepared; call prepare first"));
   if (const Code code = failure(); code != Code::Ok) {
-    giveBack(std::move(arguments));
+    completion_.giveBack(std::move(arguments));
     return {code};
   }
   const bool capturing = target.capturing;
@@ -452,16 +418,16 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
   flights.clear();
   for (size_t i = 0; i < operations.size(); ++i) {
     InFlight& flight = flights.emplace_back();
-    flight.number = issued_ + 1 + i;
+    flight.number = completion_.lastIssued() + 1 + i;
     flight.blocks = launch.blocks;
     flight.operation = recordOf(operations[i]);
-    // Begin the history's record before another thread can find the operation in flights_.
-    if (!capturing && !testing_) enter(flight, operations[i].tasks);
+    // Begin the history's record before another thread can find the operation in flight.
+    if (!capturing && !testing_) completion_.enter(flight, operations[i].tasks);
     flight.endsLaunch = i + 1 == operations.size();
   }
-  launch.control = {controls_, limitOf(operations, timeoutNanos, capturing), flights.front().number,
-                    capturing ? 0 : flights.back().number, report_};
-  if (activity_ != nullptr) activity_->begin();
+  launch.control = {completion_.controls(), limitOf(operations, timeoutNanos, capturing), flights.front().number,
+                    capturing ? 0 : flights.back().number, completion_.report()};
+  completion_.beginActivity();
   const auto launching = RetiredMemory::ofThisProcess().launching(config_.device);
   if (!launch.copies.empty()) {
     const DeviceGuard guard(config_.device);
@@ -476,39 +442,19 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
   }
   if (status) status = recordLast(target);
   if (status) status = endTurn(target);
-  const std::lock_guard lock(mutex_);
-  if (!status) {
-    // It is not known whether the kernel was launched, so the ranks may differ in what they have issued.
-    if (activity_ != nullptr) activity_->end();
-    for (const InFlight& flight : flights) ended(flight, false);
-    broken(flights.front(), status);
-    return {failure_};
-  }
-  issued_ = flights.back().number;
+  if (!status) return {completion_.notLaunched(flights, status)};
+  const uint64_t number = flights.back().number;
+  uint64_t sequence = 0;
   if (capturing) {
+    sequence = completion_.captured(number);
     capturedOn_ = target.name.handle;
     // A replay of the graph may need the area at any time.
     if (arguments != nullptr) capturedAreas_.push_back(std::move(arguments));
   } else {
-    RetiredMemory::ofThisProcess().begun(config_.device);
     lastStream_ = target.name.id;
-    flights.back().arguments = std::move(arguments);
-    for (InFlight& flight : flights) flights_.push(std::move(flight));
+    sequence = completion_.launched(flights, std::move(arguments));
   }
-  return {Code::Ok, issued_, operations.back().operation.choice, sequence_, capturing};
-}
-
-// Begins the operation's record, and numbers it if it is a collective.
-void DeviceCommunicator::enter(InFlight& flight, std::span<const PointToPointTask> tasks) {
-  const std::lock_guard lock(mutex_);
-  Operation& operation = flight.operation;
-  if (operation.code.collective == Collective::SendRecv) {
-    flight.transfers = transfers_.begin(sequence_, tasks);
-    return;
-  }
-  operation.sequence = ++sequence_;
-  operation.fingerprint ^= fingerprintOf(operation.sequence, operation.code, operation.count, operation.root);
-  history_.begin(operation);
+  return {Code::Ok, number, operations.back().operation.choice, sequence, capturing};
 }
 
 }  // namespace jccl::device
