@@ -32,10 +32,10 @@
 #include "cuda/runtime/device_plan.h"
 #include "cuda/runtime/device_segment.h"
 #include "cuda/runtime/keep_alive_group.h"
-#include "cuda/runtime/peer_probe.h"
 #include "cuda/runtime/peer_reach.h"
 #include "cuda/runtime/registered_buffers.h"
 #include "cuda/runtime/registered_memory.h"
+#include "cuda/runtime/self_test.h"
 #include "cuda/runtime/shared_device.h"
 #include "cuda/runtime/symmetric_windows.h"
 #include "engine/diagnostics.h"
@@ -109,15 +109,15 @@ class DeviceCommunicator {
   // Takes step `step` of probing the memory of the given peers, which all ranks take together, from 0 to kProbeSteps - 1,
   // after all have connected. All ranks end a step before any begins the next one. The last step sets `failures`, by
   // rank, as PeerProbe::check does.
-  static constexpr int kProbeSteps = 5;
+  static constexpr int kProbeSteps = SelfTests::kProbeSteps;
   Status probe(int step, const std::vector<int>& peers, int64_t timeoutNanos, std::vector<uint8_t>& failures);
   // With `inPlace`, all ranks of the communicator are threads of this process that reach each other's memory.
   // `activity` counts operations if a network moves staged connections; it is null otherwise.
   Status prepare(bool inPlace, StagingActivity* activity);
   // Sends known data over every connection with one protocol, and waits for it. All ranks call this together.
-  Status selfTest(Protocol protocol, int64_t timeoutNanos);
+  Status selfTest(Protocol protocol, int64_t timeoutNanos) { return tests_.connections(protocol, timeoutNanos); }
   // Sends known data by operations in place, which read and write buffers of all peers. All ranks call this together.
-  Status testInPlace(int64_t timeoutNanos);
+  Status testInPlace(int64_t timeoutNanos) { return tests_.inPlace(timeoutNanos); }
   // Uses no operations in place from now on.
   void renounceInPlace() { inPlace_ = false; }
 
@@ -135,7 +135,9 @@ class DeviceCommunicator {
   }
   // Sums known data by an added algorithm, then all-reduces small data by each of `reductions`, and waits for it. All
   // ranks call this together.
-  Status testAdded(Algorithm algorithm, std::span<const OperationCode> reductions, int64_t timeoutNanos);
+  Status testAdded(Algorithm algorithm, std::span<const OperationCode> reductions, int64_t timeoutNanos) {
+    return tests_.added(algorithm, reductions, timeoutNanos);
+  }
 
   // Registers buffers on which ranks of several processes work in place, after prepare. All ranks do this together,
   // when their operations have ended. Each rank describes its buffer, opens the buffers of all peers by their `info`,
@@ -255,20 +257,7 @@ class DeviceCommunicator {
   Status makeSegment();
   Status describePeer(int peer, std::span<const uint8_t> info, int descriptor, DevicePlan::PeerSegment& segment);
   Status openPeer(int peer, const Introduction& theirs, int descriptor, DevicePlan::PeerSegment& segment);
-
-  Status beginProbe(const std::vector<int>& peers);
-  Status allocateForTests();
-  Status awaitStream(int64_t timeoutNanos);
-  Status whileTesting(const std::function<Status()>& body);
-  // An operation on `count` elements of known data.
-  struct Test {
-    OperationCode code;
-    Choice choice;
-    size_t count;
-  };
-  Status testAll(const std::vector<Test>& tests, int64_t timeoutNanos);
-  Status testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos);
-  Status testReduction(OperationCode code, Choice choice, int64_t timeoutNanos);
+  Status findForProbe(const std::vector<int>& peers, std::vector<PeerProbe::Peer>& found) const;
 
   bool inPlaceFits(Collective collective) const;
   // Returns the added algorithm that executes operations of this algorithm; null: none.
@@ -321,11 +310,7 @@ class DeviceCommunicator {
   bool anyInProcess_ = false;
   bool inPlace_ = false;
   bool prepared_ = false;
-  bool testing_ = false;  // the self-test runs; the application has no operations in flight
-  // Allocated before any rank tests: during the tests kernels spin, and allocating could wait for them.
-  HeapMemory testDevice_, testHost_;
-  std::unique_ptr<PeerProbe> probe_;    // only between the first and the last step
-  std::vector<uint8_t> probeFailures_;  // by rank
+  SelfTests tests_{*this};
 
   DeviceCompletion completion_;
   SharedDevice& sharedDevice_;

@@ -234,6 +234,31 @@ Status DeviceCommunicator::connect(int peer, std::span<const uint8_t> info, int 
   return noted(describePeer(peer, info, owned.get(), peers_[peer]));
 }
 
+Status DeviceCommunicator::findForProbe(const std::vector<int>& peers, std::vector<PeerProbe::Peer>& found) const {
+  for (const int peer : peers) {
+    if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return status;
+    const DevicePlan::PeerSegment& segment = peers_[peer];
+    const uint64_t ours = plan_.blocksOf(peer);
+    const uint64_t theirs = segment.base == nullptr ? DevicePlan::kNone : segment.blocks;
+    if (ours == DevicePlan::kNone || theirs == DevicePlan::kNone) {
+      return Status::invalid("peer=" + std::to_string(peer) + ": cannot be probed, expected one that is connected");
+    }
+    // The slots of the pair's first channel. Their headers contain flags, so the last step zeroes them.
+    const size_t slots = plan_.shapeOf(peer, 0).simpleOffset();
+    found.push_back({peer, segment_->base() + ours + slots, segment.base + theirs + slots});
+  }
+  return Status::ok();
+}
+
+Status DeviceCommunicator::probe(int step, const std::vector<int>& peers, int64_t timeoutNanos,
+                                 std::vector<uint8_t>& failures) {
+  std::vector<PeerProbe::Peer> found;
+  if (step == 0) {
+    if (Status status = findForProbe(peers, found); !status) return noted(status);
+  }
+  return tests_.probe(step, std::move(found), timeoutNanos, failures);
+}
+
 Status DeviceCommunicator::setStaged(int peer) {
   if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return noted(status);
   plan_.setStaged(peer);
@@ -325,7 +350,7 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   for (const auto& one : added_) {
     if (status) status = one->prepare();
   }
-  if (status) status = allocateForTests();
+  if (status) status = tests_.allocate();
   prepared_ = status.isOk();
   if (prepared_ && inPlace_) keepAlive_->join(*this);
   if (prepared_ && !inPlace_) pages_.resize(config_.size);

@@ -333,7 +333,7 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
       auto& queue = task.peer == config_.rank ? own[kind] : byQueue[2 * static_cast<size_t>(task.peer) + kind];
       // The self-test divides each message among all connections, so that it tests every one.
       const size_t connected = static_cast<size_t>(plan_.exchangeChannels(task.peer));
-      const size_t wanted = testing_ ? connected : std::max<size_t>(1, task.bytes / kBytesPerChannel);
+      const size_t wanted = tests_.isRunning() ? connected : std::max<size_t>(1, task.bytes / kBytesPerChannel);
       queue.push_back({static_cast<ExchangeTask::Kind>(kind), task.peer, task.address, nullptr, task.bytes, print,
                        static_cast<uint16_t>(one.isCollective() ? launch.collectives : 0),
                        static_cast<uint8_t>(std::min(wanted, connected)), static_cast<uint8_t>(connected)});
@@ -399,10 +399,7 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
     return {refuse(status)};
   };
   const std::lock_guard issuing(issuing_);
-  if (!testing_) {
-    testDevice_.reset();
-    testHost_.reset();
-  }
+  if (!tests_.isRunning()) tests_.release();
   if (!prepared_) return giveUp(Status::invalid("the communicator is not prepared; call prepare first"));
   if (const Code code = failure(); code != Code::Ok) {
     completion_.giveBack(std::move(arguments));
@@ -422,7 +419,7 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
     flight.blocks = launch.blocks;
     flight.operation = recordOf(operations[i]);
     // Begin the history's record before another thread can find the operation in flight.
-    if (!capturing && !testing_) completion_.enter(flight, operations[i].tasks);
+    if (!capturing && !tests_.isRunning()) completion_.enter(flight, operations[i].tasks);
     flight.endsLaunch = i + 1 == operations.size();
   }
   launch.control = {completion_.controls(), limitOf(operations, timeoutNanos, capturing), flights.front().number,
