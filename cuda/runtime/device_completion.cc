@@ -4,8 +4,6 @@
 #include <thread>
 #include <utility>
 
-#include "cuda/runtime/retired_memory.h"
-
 namespace jccl::device {
 namespace {
 
@@ -35,6 +33,7 @@ DeviceCompletion::DeviceCompletion(const DeviceCommunicatorConfig& config)
     : size_(config.size),
       channels_(config.channels),
       device_(config.device),
+      launches_(RetiredMemory::ofThisProcess().of(config.device)),
       history_(config.recordedOperations),
       transfers_(config.recordedOperations, false) {}
 
@@ -106,7 +105,7 @@ void DeviceCompletion::beginActivity() {
 uint64_t DeviceCompletion::launched(std::span<InFlight> flights, std::unique_ptr<ArgumentArea> arguments) {
   const std::lock_guard lock(mutex_);
   issued_ = flights.back().number;
-  RetiredMemory::ofThisProcess().begun(device_);
+  launches_.begun();
   flights.back().arguments = std::move(arguments);
   for (InFlight& flight : flights) flights_.push(std::move(flight));
   return sequence_;
@@ -190,7 +189,7 @@ void DeviceCompletion::reap() {
     }
     ended(flight, failure_ == Code::Ok);
     if (flight.endsLaunch) {
-      RetiredMemory::ofThisProcess().ended(device_);
+      launches_.ended();
       if (activity_ != nullptr) activity_->end();
       areas_.giveBack(std::move(flight.arguments));
     }
@@ -318,12 +317,11 @@ void DeviceCompletion::abandon() {
     (void)flights_[i].arguments.release();
     launches += flights_[i].endsLaunch ? 1 : 0;
   }
-  RetiredMemory& retired = RetiredMemory::ofThisProcess();
   if (!deviceFailed_) {
-    retired.orphan(device_, launches, &report_->ended, flights_.back().number, passed_);
+    RetiredMemory::ofThisProcess().orphan(device_, launches, &report_->ended, flights_.back().number, passed_);
     return;
   }
-  for (int i = 0; i < launches; ++i) retired.ended(device_);  // a device that has failed runs nothing
+  for (int i = 0; i < launches; ++i) launches_.ended();  // a device that has failed runs nothing
 }
 
 void DeviceCompletion::close() {

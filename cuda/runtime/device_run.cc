@@ -6,7 +6,6 @@
 #include "cuda/kernels/element_class.h"
 #include "cuda/kernels/registry.h"
 #include "cuda/runtime/device_communicator.h"
-#include "cuda/runtime/retired_memory.h"
 #include "cuda/runtime/works_launcher.h"
 #include "engine/operation_arguments.h"
 
@@ -425,7 +424,7 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
   launch.control = {completion_.controls(), limitOf(operations, timeoutNanos, capturing), flights.front().number,
                     capturing ? 0 : flights.back().number, completion_.report()};
   completion_.beginActivity();
-  const auto launching = RetiredMemory::ofThisProcess().launching(config_.device);
+  const auto launching = completion_.launching();
   if (!launch.copies.empty()) {
     const DeviceGuard guard(config_.device);
     status = guard.status();

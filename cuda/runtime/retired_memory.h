@@ -26,11 +26,28 @@ class RetiredMemory {
     return *memory;
   }
 
-  // Held while a kernel is put on a stream of the device; meanwhile no memory that the device uses is returned.
-  std::shared_lock<std::shared_mutex> launching(int device) { return std::shared_lock(of(device).launching); }
-  // begun() counts a launch, while launching() is held; ended() is called when the launch is known to have ended.
-  void begun(int device) { ++of(device).inFlight; }
-  void ended(int device) { --of(device).inFlight; }
+  // Kernels of this process's communicators on one device.
+  class Launches {
+   public:
+    // Held while a kernel is put on a stream of the device; meanwhile no memory that the device uses is returned.
+    std::shared_lock<std::shared_mutex> launching() { return std::shared_lock(launching_); }
+    // begun() counts a launch, while launching() is held; ended() is called when the launch is known to have ended.
+    void begun() { ++inFlight_; }
+    void ended() { --inFlight_; }
+
+   private:
+    friend class RetiredMemory;
+    std::shared_mutex launching_;
+    std::atomic<int64_t> inFlight_{0};
+  };
+
+  // Returns the launches on a device, which live until the process ends. A communicator keeps the reference, so that no
+  // operation takes a lock of all devices.
+  Launches& of(int device) {
+    const std::lock_guard lock(devicesMutex_);
+    while (devices_.size() <= static_cast<size_t>(device)) devices_.emplace_back();
+    return devices_[device];
+  }
   // Communicators learn that launches have ended when somebody asks them. `refresh` lets all of them look; it is called
   // before every check for kernels in flight.
   void refreshBy(void (*refresh)()) { refresh_ = refresh; }
@@ -56,11 +73,11 @@ class RetiredMemory {
     if (const auto refresh = refresh_.load()) refresh();
     std::vector<std::unique_lock<std::shared_mutex>> quiet;
     for (const int device : devices) {
-      if (!quiet.emplace_back(of(device).launching, std::try_to_lock).owns_lock()) return false;
+      if (!quiet.emplace_back(of(device).launching_, std::try_to_lock).owns_lock()) return false;
     }
     reapOrphans();
     for (const int device : devices) {
-      if (of(device).inFlight != 0) return false;
+      if (of(device).inFlight_ != 0) return false;
     }
     body();
     return true;
@@ -86,18 +103,6 @@ class RetiredMemory {
   }
 
  private:
-  // Kernels of this process's communicators on one device.
-  struct Launches {
-    std::shared_mutex launching;
-    std::atomic<int64_t> inFlight{0};
-  };
-
-  Launches& of(int device) {
-    const std::lock_guard lock(devicesMutex_);
-    while (devices_.size() <= static_cast<size_t>(device)) devices_.emplace_back();
-    return devices_[device];
-  }
-
   struct Orphan {
     int device, launches;
     const uint64_t* ended;
@@ -114,7 +119,7 @@ class RetiredMemory {
       const bool works = guard.status() && queryEvent(orphan.event, passed);
       if (works && __atomic_load_n(orphan.ended, __ATOMIC_ACQUIRE) < orphan.number) return false;
       (void)destroyEvent(orphan.event);
-      for (int i = 0; i < orphan.launches; ++i) ended(orphan.device);
+      for (int i = 0; i < orphan.launches; ++i) of(orphan.device).ended();
       return true;
     });
   }
