@@ -16,17 +16,18 @@ import java.util.Objects;
  *
  * <pre>
  * time = operation + further channels
- *      + hops x hop time                     the longest path of a byte
- *      + steps x step time                   handling of steps by the busiest rank
- *      + bytes x time per byte / parallel    bytes that the busiest rank forwards, divided among channels with a core
- *                                            each; the time per byte depends on the size of the operation
+ *      + turns x hops x hop time             the longest path of a byte
+ *      + turns x steps x step time           handling of a channel's steps by the busiest rank
+ *      + turns x bytes x time per byte       bytes of a channel that the busiest rank forwards; the time per byte
+ *                                            depends on the size of the operation
  * </pre>
  *
  * <p>Ranks that outnumber cores are time-sliced: a hop waits until all ranks of a core have run, and in one time slice
  * a rank handles as many steps as there are slots. The time per byte grows with the ratio of ranks to cores. In most
  * direct operations this time grows further, because the caches of a few cores must hold the chunks of all ranks. The
- * time per byte is lower in a direct broadcast or reduce, where one rank sends or receives everything. Between hosts,
- * the slowest of the local link, the network link and the network's bandwidth determines the time per byte.
+ * time per byte is lower in a direct broadcast or reduce, where one rank sends or receives everything. The
+ * slowest of the local link, the network link and the network's bandwidth determines the time of a byte that crosses
+ * hosts. Channels that have no core each take turns. The bytes of all channels that cross hosts take turns, too.
  */
 public final class CostModel implements TimeModel {
 
@@ -110,23 +111,29 @@ public final class CostModel implements TimeModel {
         double localHop = local.hopMicros() * (runsAhead(collective, algorithm) ? HOP_OF_ONE_AHEAD : 1);
         double netHop = net.hopMicros();
         double timeSlice = timeSliceMicros();
-        double nanosPerByte = local.nanosPerByte(bytes) * oversubscription(collective, algorithm, bytes);
-        double inNetworkNanos = 0;
+        double turns = channels / parallel(channels); // number of channels that share a core of this rank
+        double localNanosPerByte = local.nanosPerByte(bytes) * oversubscription(collective, algorithm, bytes) * turns;
+        double nanos = cost.bytes() * localNanosPerByte;
         if (other != null) {
-            inNetworkNanos = other.networkNanos(share, Math.max(1 / shape.netGBps(), net.nanosPerByte(bytes)));
+            double slowest = Math.max(1 / shape.netGBps(), net.nanosPerByte(bytes));
+            nanos = Math.max(nanos, other.networkNanos(share, slowest));
             // The network hop uses SIMPLE, whatever protocol the links inside hosts use.
             netHop = costs.link(TransportKind.SOCKET, measured, Protocol.SIMPLE).hopMicros()
                     + other.latencyMicros() / cost.netHops();
         } else if (!shape.oneHost()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
-            nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(bytes), wire));
+            // One thread at a time moves a rank's data over the network, so further channels do not speed it up.
+            double netNanosPerByte = channels * Math.max(net.nanosPerByte(bytes), wire);
+            nanos = (cost.bytes() - cost.netBytes()) * localNanosPerByte
+                    + cost.netBytes() * Math.max(localNanosPerByte, netNanosPerByte);
         }
         return costs.get(General.OPERATION_US)
                 + (channels - 1) * costs.get(General.CHANNEL_US)
-                + cost.localHops() * (localHop + timeSlice)
-                + cost.netHops() * netHop
-                + cost.steps() * (costs.get(General.STEP_US) + timeSlice / OperationCost.SLOTS)
-                + Math.max(inNetworkNanos, cost.bytes() * nanosPerByte / parallel(channels)) / 1000;
+                + turns
+                        * (cost.localHops() * (localHop + timeSlice)
+                                + cost.netHops() * netHop
+                                + cost.steps() * (costs.get(General.STEP_US) + timeSlice / OperationCost.SLOTS))
+                + nanos / 1000;
     }
 
     /**

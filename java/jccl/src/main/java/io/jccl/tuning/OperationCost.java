@@ -10,9 +10,10 @@ import io.jccl.Collective;
  * @param localHops number of hops between ranks of one host on the longest path
  * @param netHops number of hops between hosts on that path
  * @param steps number of steps that the busiest rank handles one after the other
- * @param bytes number of bytes that the busiest rank forwards, including those that fill the pipeline
+ * @param bytes number of bytes that the busiest rank of a channel forwards, including those that fill the pipeline
+ * @param netBytes number of these bytes that cross hosts if there are several
  */
-public record OperationCost(double localHops, double netHops, double steps, double bytes) {
+public record OperationCost(double localHops, double netHops, double steps, double bytes, double netBytes) {
 
     private static final int MAX_NEIGHBOURS = 3;
     /**
@@ -28,6 +29,11 @@ public record OperationCost(double localHops, double netHops, double steps, doub
     private static final int MAX_BY_HOSTS_BYTES = 64 * 1024;
 
     private static final int OWN_CACHE_BYTES = 1024 * 1024;
+
+    /** A cost of which all bytes may cross hosts. */
+    public OperationCost(double localHops, double netHops, double steps, double bytes) {
+        this(localHops, netHops, steps, bytes, bytes);
+    }
 
     /**
      * Returns the cost of an operation of a ring, tree or direct algorithm. {@code bytes} is the larger of a rank's
@@ -142,16 +148,29 @@ public record OperationCost(double localHops, double netHops, double steps, doub
 
     /**
      * Returns the cost of an operation through leaders: each chunk travels to the leader, between leaders, and from the
-     * leader to its host's ranks. A broadcast or reduce has one local hop instead of two.
+     * leader to its host's ranks. A broadcast or reduce has one local hop instead of two. In an all-gather or
+     * reduce-scatter each leader sends only its host's share to another.
      */
     private static OperationCost byHosts(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
         boolean rooted = isRooted(collective);
         int messages = shape.hosts() - 1;
-        int peers = messages + shape.localRanks() - 1;
+        int members = shape.localRanks() - 1;
+        int peers = messages + members;
         double data = collective == Collective.BARRIER ? 1 : share;
+        double toLeader =
+                switch (collective) {
+                    case ALL_GATHER, REDUCE_SCATTER -> data / shape.hosts();
+                    default -> data;
+                };
+        double netBytes = toLeader * messages;
         double chunks = Math.max(1, Math.ceil(data / chunkBytes));
         double rounds = rooted ? 1 : chunks; // only one-way chunks follow each other without a wait
-        return new OperationCost(rounds * (rooted ? 1 : 2), rounds * netHops(messages), chunks * peers, data * peers);
+        return new OperationCost(
+                rounds * (rooted ? 1 : 2),
+                rounds * netHops(messages),
+                chunks * peers,
+                data * members + netBytes,
+                netBytes);
     }
 
     /**

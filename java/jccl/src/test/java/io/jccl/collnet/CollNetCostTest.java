@@ -32,17 +32,13 @@ class CollNetCostTest {
     private static final CollNetTraits FAST = new CollNetTraits(2, true, 25, 2);
 
     private static CommunicatorShape shape(int hosts, int localRanks) {
+        return shape(hosts, localRanks, localRanks);
+    }
+
+    private static CommunicatorShape shape(int hosts, int localRanks, int cores) {
         int ranks = hosts * localRanks;
         return new CommunicatorShape(
-                ranks,
-                hosts,
-                localRanks,
-                localRanks,
-                4,
-                5,
-                TransportKind.SHM,
-                12.5,
-                new SlotBytes(8000, 16000, 512 << 10));
+                ranks, hosts, localRanks, cores, 4, 5, TransportKind.SHM, 12.5, new SlotBytes(8000, 16000, 512 << 10));
     }
 
     private static CostModel model(int hosts, int localRanks, CollNetTraits traits) {
@@ -149,9 +145,11 @@ class CollNetCostTest {
     }
 
     @Test
-    void aLargeOperationUsesAllGroupsAndNoMore() {
+    void aLargeOperationUsesAllGroupsAndNoMoreIfEachChannelHasACore() {
         TuningOverrides only = TuningOverrides.of("collnetdirect", "simple", 0, 0, 0);
-        ChoiceTable table = ChoiceTable.build(model(8, 4, FAST), only);
+        CommunicatorShape fourCoresForEachRank = shape(8, 4, 16);
+        CostModel model = new CostModel(HostCosts.builtIn(), fourCoresForEachRank, CollNetHostAlgorithm.of(FAST));
+        ChoiceTable table = ChoiceTable.build(model, only);
         assertThat(table.choice(Collective.ALL_REDUCE, 0).channels()).isEqualTo(1);
         assertThat(table.choice(Collective.ALL_GATHER, 1 << 30).channels()).isEqualTo(2);
     }

@@ -2,6 +2,7 @@ package io.jccl.tuning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import io.jccl.Algorithm;
 import io.jccl.Collective;
@@ -220,6 +221,45 @@ public class ChoiceTableTest {
                         Collective.ALL_REDUCE, Algorithm.DIRECT, Protocol.SIMPLE, bytes, TuningOverrides.none()))
                 .as("networks carry few large messages better than many small ones")
                 .noneMatch(Choice::twoShot);
+    }
+
+    @Test
+    void furtherChannelsWithACoreEachDivideTheTimePerByte() {
+        CostModel model = new CostModel(fixedCosts(), shape(2, 1, 8, 4));
+        assertThat(micros(model, 4) / micros(model, 1)).isCloseTo(1.0 / 4, within(0.02));
+    }
+
+    @Test
+    void furtherChannelsWithoutACoreSaveNothing() {
+        CostModel model = new CostModel(fixedCosts(), shape(2, 1, 2, 4));
+        assertThat(micros(model, 4)).isGreaterThanOrEqualTo(micros(model, 1));
+        ChoiceTable table = table(shape(4, 2, 2, 4), TuningOverrides.none());
+        for (Collective collective : Collective.values()) {
+            for (long bytes = 8; bytes <= 1 << 28; bytes *= 8) {
+                assertThat(table.choice(collective, bytes).channels())
+                        .as("%s of %d bytes", collective, bytes)
+                        .isEqualTo(1);
+            }
+        }
+    }
+
+    @Test
+    void furtherChannelsDoNotSpeedUpANetwork() {
+        CostModel model = new CostModel(fixedCosts(), shape(2, 2, 8, 4));
+        assertThat(micros(model, 4)).isGreaterThanOrEqualTo(micros(model, 1));
+    }
+
+    private static double micros(CostModel model, int channels) {
+        return model.micros(Collective.BROADCAST, Algorithm.RING, Protocol.SIMPLE, 1 << 28, channels, 64 << 10);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"ALL_REDUCE, 1", "BROADCAST, 1", "ALL_GATHER, 2", "REDUCE_SCATTER, 2"})
+    void leadersOfHostsSendEachOtherOnlyWhatTheOtherHostLacks(Collective collective, int hostShares) {
+        long bytes = 32 << 10;
+        OperationCost cost = OperationCost.of(collective, Algorithm.DIRECT, shape(8, 2, 4, 1), bytes, 1, (int) bytes);
+        assertThat(cost.netBytes()).isEqualTo((double) bytes / hostShares);
+        assertThat(cost.bytes() - cost.netBytes()).as("bytes for the 3 members").isEqualTo(3.0 * bytes);
     }
 
     @Test
