@@ -14,6 +14,9 @@ import java.util.concurrent.TimeUnit;
  */
 public final class WireChannel implements Closeable {
 
+    /** The number of bytes after which a write returns, so that a fast receiver does not keep the writer forever. */
+    static final int MAX_WRITE_BYTES = 16 * Records.MAX_PLAIN_BYTES;
+
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
 
     private final SocketChannel channel;
@@ -97,15 +100,15 @@ public final class WireChannel implements Closeable {
     }
 
     /**
-     * Writes as many bytes as the socket and one record hold. A non-blocking channel may keep a part of an encrypted
-     * record; {@link #flush} sends it.
+     * Writes as many bytes as the socket and one record hold; of encrypted bytes, at most {@link #MAX_WRITE_BYTES}. A
+     * non-blocking channel may keep a part of an encrypted record; {@link #flush} sends it.
      */
     public int write(ByteBuffer from) throws IOException {
         if (records == null) {
             return channel.write(from);
         }
         int taken = 0;
-        while (flush() && from.hasRemaining()) {
+        while (flush() && from.hasRemaining() && taken < MAX_WRITE_BYTES) {
             int before = from.remaining();
             unsent = records.seal(from);
             taken += before - from.remaining();

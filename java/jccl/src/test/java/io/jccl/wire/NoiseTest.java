@@ -89,7 +89,7 @@ class NoiseTest {
     }
 
     /** Both ends of a connection after its handshake. */
-    private record Ends(Records mine, Records theirs) {
+    record Ends(Records mine, Records theirs) {
         static Ends of(long rekeyRecords) {
             NoiseHandshake mine = new NoiseHandshake(true, hex(PRE_SHARED), NOTHING);
             NoiseHandshake theirs = new NoiseHandshake(false, hex(PRE_SHARED), NOTHING);
