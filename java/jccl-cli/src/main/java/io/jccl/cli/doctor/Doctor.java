@@ -37,6 +37,7 @@ final class Doctor {
             SystemChecks::privileges,
             CudaChecks::parts,
             PluginChecks::plugin,
+            EncryptionChecks::encryption,
             RdmaChecks::devices,
             RdmaChecks::portStates,
             RdmaChecks::gids,

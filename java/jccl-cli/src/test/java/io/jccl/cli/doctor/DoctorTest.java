@@ -11,6 +11,7 @@ import io.jccl.device.JCudaLibrary;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -94,6 +95,7 @@ class DoctorTest {
                 "networks",
                 "pci-links",
                 "cuda",
+                "encryption",
                 "mtu",
                 "rp-filter",
                 "rdma",
@@ -121,6 +123,43 @@ class DoctorTest {
         requireBad(List.of(LibraryChecks.loaded("portable", "amd64")), Status.WARN, "no AVX2", "a processor with AVX2");
         requireOk(List.of(LibraryChecks.loaded("avx2", "amd64"), LibraryChecks.loaded("portable", "aarch64")));
         assertThat(LibraryChecks.loaded("portable", "aarch64").detail()).isEqualTo("loaded; reductions use neon");
+    }
+
+    @Test
+    void encryptionThatIsNotPossibleFailsWhereItIsRequired() {
+        String libcrypto = "libcrypto cannot be used";
+        requireOk(EncryptionChecks.findings(Map.of(), "no X25519", libcrypto));
+        Map<String, String> on = Map.of("JCCL_ENCRYPTION", "on");
+        requireBad(EncryptionChecks.findings(on, "", libcrypto), Status.WARN, "libcrypto cannot be used", "libssl3");
+        requireBad(EncryptionChecks.findings(on, "no X25519", ""), Status.FAIL, "no X25519", "jdk.crypto.ec");
+        requireOk(EncryptionChecks.findings(on, "", ""));
+        Map<String, String> required = Map.of("JCCL_ENCRYPTION", "required");
+        requireBad(EncryptionChecks.findings(required, "", libcrypto), Status.FAIL, "=required: data", "libssl3");
+        assertThat(EncryptionChecks.findings(required, "", "")).singleElement().satisfies(finding -> {
+            assertThat(finding.status()).isEqualTo(Status.OK);
+            assertThat(finding.detail()).contains("verbs and network plug-ins are not used");
+        });
+    }
+
+    @Test
+    void encryptionByAGuessableSecretFailsWhereItIsRequired() {
+        Map<String, String> weak = Map.of(
+                "JCCL_ENCRYPTION",
+                "required",
+                "JCCL_RANK",
+                "0",
+                "JCCL_SIZE",
+                "2",
+                "JCCL_RENDEZVOUS",
+                "node1:29500/abc");
+        requireBad(
+                EncryptionChecks.findings(weak, "", ""),
+                Status.FAIL,
+                "secret has 3 characters",
+                "openssl rand -hex 16");
+        Map<String, String> strong = new HashMap<>(weak);
+        strong.put("JCCL_RENDEZVOUS", "node1:29500/0f1e2d3c4b5a69788796a5b4c3d2e1f0");
+        requireOk(EncryptionChecks.findings(strong, "", ""));
     }
 
     @Test
