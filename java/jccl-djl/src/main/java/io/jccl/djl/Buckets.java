@@ -37,64 +37,72 @@ final class Buckets implements AutoCloseable {
     /**
      * All-reduces the elements of tensors in place, and waits. All ranks must pass tensors of the same types and sizes.
      *
-     * @param wire the format of tensors whose type it supports; others travel as they are
+     * @param wire the format of tensors whose type it supports; others travel as they are. Each tensor begins a block
+     *     of the format, so that large elements of one do not cost another its small ones
      */
     void allReduce(Communicator comm, List<TensorView> tensors, ReduceOp op, WireFormat wire) {
         tensors.stream()
                 .collect(Collectors.groupingBy(
                         TensorView::type, () -> new EnumMap<>(DataType.class), Collectors.toList()))
-                .forEach((type, ofType) ->
-                        execute(ofType, type, bucket -> comm.allReduce(bucket, op, applied(wire, type))));
+                .forEach((type, ofType) -> {
+                    WireFormat applied = WireFormat.supports(type) ? wire : WireFormat.EXACT;
+                    int alignment = applied.equals(WireFormat.EXACT) ? 1 : WireFormat.BLOCK * type.bytes();
+                    execute(ofType, type, alignment, bucket -> comm.allReduce(bucket, op, applied));
+                });
         tensors.forEach(TensorView::writeBack);
-    }
-
-    private static WireFormat applied(WireFormat wire, DataType type) {
-        return WireFormat.supports(type) ? wire : WireFormat.EXACT;
     }
 
     /** Copies the elements of rank 0 to tensors of any type on all ranks, and waits. */
     void broadcast(Communicator comm, List<TensorView> tensors) {
-        execute(tensors, DataType.INT8, bucket -> comm.broadcast(bucket, 0));
+        execute(tensors, DataType.INT8, 1, bucket -> comm.broadcast(bucket, 0));
         tensors.forEach(TensorView::writeBack);
     }
 
-    private void execute(List<TensorView> tensors, DataType type, Function<DataBuffer, Work> collective) {
-        List<ByteBuffer> parts = new ArrayList<>();
+    /** A part of a tensor, and its place in the bucket. */
+    private record Part(int offset, ByteBuffer bytes) {}
+
+    /** @param alignment number of bytes, of which the offset of each part is a multiple */
+    private void execute(
+            List<TensorView> tensors, DataType type, int alignment, Function<DataBuffer, Work> collective) {
+        int usable = capacity - capacity % alignment;
+        List<Part> parts = new ArrayList<>();
         int used = 0;
         for (TensorView tensor : tensors) {
             ByteBuffer rest = tensor.bytes();
             while (rest.hasRemaining()) {
-                int length = Math.min(rest.remaining(), capacity - used);
-                parts.add(rest.slice(rest.position(), length));
-                rest.position(rest.position() + length);
-                used += length;
-                if (used == capacity) {
-                    executeBucket(parts, used, type, collective);
+                used += (alignment - used % alignment) % alignment;
+                if (used == usable) {
+                    executeBucket(parts, type, collective);
                     parts.clear();
                     used = 0;
                 }
+                int length = Math.min(rest.remaining(), usable - used);
+                parts.add(new Part(used, rest.slice(rest.position(), length)));
+                rest.position(rest.position() + length);
+                used += length;
             }
         }
-        if (used > 0) {
-            executeBucket(parts, used, type, collective);
+        if (!parts.isEmpty()) {
+            executeBucket(parts, type, collective);
         }
     }
 
-    private void executeBucket(
-            List<ByteBuffer> parts, int bytes, DataType type, Function<DataBuffer, Work> collective) {
+    private void executeBucket(List<Part> parts, DataType type, Function<DataBuffer, Work> collective) {
         if (memory == null) {
             memory = HostBuffer.allocate(capacity);
         }
+        Part last = parts.get(parts.size() - 1);
+        int bytes = last.offset() + last.bytes().remaining();
         ByteBuffer shared = memory.asByteBuffer(0, bytes);
-        for (ByteBuffer part : parts) {
-            shared.put(part.duplicate());
+        for (Part part : parts) {
+            while (shared.position() < part.offset()) {
+                shared.put((byte) 0); // old elements would add to the range of a block
+            }
+            shared.put(part.bytes().duplicate());
         }
         collective.apply(memory.slice(0, bytes / type.bytes(), type)).await();
-        int at = 0;
-        for (ByteBuffer part : parts) {
-            int length = part.remaining();
-            part.put(shared.slice(at, length));
-            at += length;
+        for (Part part : parts) {
+            part.bytes().put(shared.slice(part.offset(), part.bytes().remaining()));
         }
     }
 

@@ -7,6 +7,7 @@ import ai.djl.training.listener.TrainingListenerAdapter;
 import io.jccl.Communicator;
 import io.jccl.DataBuffer;
 import io.jccl.ReduceOp;
+import io.jccl.WireFormat;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -283,7 +284,7 @@ public final class DataParallel {
         private static final int MAX_BUCKET_BYTES = 1 << 30;
 
         private final Communicator comm;
-        private Compression compression = Compression.NONE;
+        private @Nullable WireFormat compression;
         private boolean averageStatistics = true;
         private int bucketBytes = BUCKET_BYTES;
 
@@ -292,12 +293,13 @@ public final class DataParallel {
         }
 
         /**
-         * Sets the type in which gradients travel.
+         * Sets the format in which gradients of float32 and float64 travel between hosts. What a rank loses by rounding
+         * a gradient is added to its next gradient of this parameter ({@link io.jccl.ErrorFeedback}), also on one host.
          *
-         * @param compression {@link Compression#NONE} unless set
+         * @param compression if not set, gradients travel in the communicator's format, and errors are not kept
          */
-        public Builder compression(Compression compression) {
-            this.compression = required(Compression.class, "compression", compression);
+        public Builder compression(WireFormat compression) {
+            this.compression = required(WireFormat.class, "compression", compression);
             return this;
         }
 

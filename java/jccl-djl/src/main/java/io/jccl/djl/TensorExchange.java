@@ -1,13 +1,13 @@
 package io.jccl.djl;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.Trainer;
 import io.jccl.Communicator;
+import io.jccl.DataType;
+import io.jccl.ErrorFeedback;
 import io.jccl.ReduceOp;
 import io.jccl.WireFormat;
 import java.util.ArrayList;
@@ -16,6 +16,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Moves a trainer's gradients and parameters between ranks. {@link #close} frees its shared memory, which is allocated
@@ -23,17 +24,16 @@ import java.util.Set;
  */
 final class TensorExchange implements AutoCloseable {
 
-    private static final float MAX_FLOAT16 = 65504;
     private static final NDIndex ALL = new NDIndex("...");
 
-    private final Compression compression;
+    private final @Nullable WireFormat compression; // null: gradients travel in the communicator's format
     private final Buckets buckets;
     /** Maps the array of a parameter to the rounding error of its gradient, which the next gradient includes. */
-    private final Map<NDArray, NDArray> residuals = new IdentityHashMap<>();
+    private final Map<NDArray, ErrorFeedback> feedback = new IdentityHashMap<>();
     /** Arrays of the parameters for which {@link #prepare} has created a gradient. */
     private final Set<NDArray> withGradient = Collections.newSetFromMap(new IdentityHashMap<>());
 
-    TensorExchange(Compression compression, int bucketBytes) {
+    TensorExchange(@Nullable WireFormat compression, int bucketBytes) {
         this.compression = compression;
         this.buckets = new Buckets(bucketBytes);
     }
@@ -82,57 +82,38 @@ final class TensorExchange implements AutoCloseable {
         prepare(trainer, trainable);
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
-            List<TensorView> averaged = new ArrayList<>();
             List<TensorView> exact = new ArrayList<>();
             statistics.forEach(entry -> exact.add(entry.view()));
-            List<Compressed> compressed = new ArrayList<>();
+            List<TensorView> gradients = new ArrayList<>();
             for (ParameterTable.Entry entry : trainable) {
                 NDArray gradient = entry.array().getGradient();
-                if (isCompressed(gradient)) {
-                    compressed.add(compress(comm, trainer.getManager(), entry, gradient));
-                } else {
-                    averaged.add(TensorView.of(entry.name() + ".gradient", gradient));
+                TensorView view = TensorView.of(entry.name() + ".gradient", gradient);
+                if (isCompressed(view.type())) {
+                    compensate(entry, view);
                 }
+                gradients.add(view);
             }
-            if (comm.wireFormat().equals(WireFormat.EXACT)) {
-                averaged.addAll(exact); // one operation for all
+            WireFormat format = compression == null ? comm.wireFormat() : compression;
+            if (format.equals(WireFormat.EXACT)) {
+                gradients.addAll(exact); // one operation for all
             } else {
                 buckets.allReduce(comm, exact, ReduceOp.AVG, WireFormat.EXACT);
             }
-            buckets.allReduce(comm, averaged, ReduceOp.AVG, comm.wireFormat());
-            buckets.allReduce(comm, compressed.stream().map(Compressed::view).toList(), ReduceOp.SUM, WireFormat.EXACT);
-            compressed.forEach(Compressed::decompress);
+            buckets.allReduce(comm, gradients, ReduceOp.AVG, format);
         }
     }
 
-    /** A gradient, and the compressed tensor that travels in its place. */
-    private record Compressed(NDArray gradient, NDArray sent, TensorView view) {
-
-        void decompress() {
-            gradient.set(ALL, sent.toType(gradient.getDataType(), true));
-        }
+    private boolean isCompressed(DataType type) {
+        return compression != null && !compression.equals(WireFormat.EXACT) && WireFormat.supports(type);
     }
 
-    private boolean isCompressed(NDArray gradient) {
-        return compression != Compression.NONE
-                && (gradient.getDataType() == DataType.FLOAT32 || gradient.getDataType() == DataType.FLOAT64);
-    }
-
-    private Compressed compress(Communicator comm, NDManager manager, ParameterTable.Entry entry, NDArray gradient) {
-        NDArray exact = gradient.div(comm.size()); // so that the sum over ranks stays in range
-        NDArray residual = residuals.get(entry.array());
-        if (residual != null) {
-            exact.addi(residual);
+    private void compensate(ParameterTable.Entry entry, TensorView gradient) {
+        ErrorFeedback errors = feedback.computeIfAbsent(entry.array(), array -> new ErrorFeedback(compression));
+        if (gradient.type() == DataType.FLOAT32) {
+            errors.compensate(gradient.bytes().asFloatBuffer());
+        } else {
+            errors.compensate(gradient.bytes().asDoubleBuffer());
         }
-        NDArray sent = exact.clip(-MAX_FLOAT16, MAX_FLOAT16).toType(DataType.FLOAT16, true);
-        NDArray rest = exact.sub(sent.toType(gradient.getDataType(), true));
-        NDScope.unregister(rest);
-        rest.attach(manager);
-        residuals.put(entry.array(), rest);
-        if (residual != null) {
-            residual.close();
-        }
-        return new Compressed(gradient, sent, TensorView.of(entry.name() + ".gradient", sent));
     }
 
     /** Sets the gradients to zero, and drops the rounding errors that were not sent yet. */
@@ -141,8 +122,7 @@ final class TensorExchange implements AutoCloseable {
             scope.suppressNotUsedWarning();
             trainable.forEach(entry -> entry.array().getGradient().set(ALL, 0));
         }
-        residuals.values().forEach(NDArray::close);
-        residuals.clear();
+        feedback.clear();
     }
 
     @Override

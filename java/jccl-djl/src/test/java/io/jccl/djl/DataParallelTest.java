@@ -59,7 +59,7 @@ class DataParallelTest {
                 .hasMessage("comm=null: expected a Communicator");
         assertThatThrownBy(() -> DataParallel.builder(comm).compression(null))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("compression=null: expected a Compression");
+                .hasMessage("compression=null: expected a WireFormat");
         assertThatThrownBy(() -> DataParallel.over(comm).broadcast(null))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("trainer=null: expected a Trainer");

@@ -30,6 +30,7 @@ import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import io.jccl.Communicator;
 import io.jccl.MismatchedCollectiveException;
+import io.jccl.WireFormat;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
@@ -66,7 +67,7 @@ final class TrainingScenarios {
         scenarios.put("frozen parameter", TrainingScenarios::frozenParameter);
         scenarios.put("several types", TrainingScenarios::severalTypes);
         scenarios.put("accumulation", TrainingScenarios::accumulation);
-        scenarios.put("float16", TrainingScenarios::float16);
+        scenarios.put("formats", TrainingScenarios::formats);
         scenarios.put("memory", TrainingScenarios::memory);
         scenarios.put("error feedback", TrainingScenarios::errorFeedback);
         scenarios.put("first gradients", TrainingScenarios::firstGradients);
@@ -280,23 +281,34 @@ final class TrainingScenarios {
         }
     }
 
-    private static void float16(Communicator comm) throws Exception {
-        DataParallel parallel =
-                DataParallel.builder(comm).compression(Compression.FLOAT16).build();
-        try (Training alone = Training.alone(perceptron(), sgd());
-                Training together = Training.on(comm, parallel, perceptron(), sgd())) {
-            alone.fit(64, 2);
-            together.fit(32, 2);
+    private static void formats(Communicator comm) throws Exception {
+        Map<WireFormat, Double> most = new LinkedHashMap<>(); // both ranks try the formats in this order
+        most.put(WireFormat.FLOAT16, 1e-3);
+        most.put(WireFormat.BFLOAT16, 1e-2);
+        most.put(WireFormat.FLOAT8_BLOCK, 3e-2);
+        most.put(WireFormat.INT8_BLOCK, 3e-2);
+        for (Map.Entry<WireFormat, Double> format : most.entrySet()) {
+            DataParallel parallel = DataParallel.builder(comm)
+                    .compression(format.getKey())
+                    .bucketBytes(2048)
+                    .build();
+            try (Training alone = Training.alone(perceptron(), sgd());
+                    Training together = Training.on(comm, parallel, perceptron(), sgd())) {
+                alone.fit(64, 2);
+                together.fit(32, 2);
 
-            assertThat(together.distance(alone)).isBetween(1e-7, 1e-3);
-            parallel.requireEqualParameters(together.trainer());
+                assertThat(together.distance(alone))
+                        .as(format.getKey().toString())
+                        .isBetween(1e-7, format.getValue());
+                parallel.requireEqualParameters(together.trainer());
+            }
         }
     }
 
     /** Requires that averaging leaves no array behind in DJL's managers. */
     private static void memory(Communicator comm) {
         DataParallel parallel =
-                DataParallel.builder(comm).compression(Compression.FLOAT16).build();
+                DataParallel.builder(comm).compression(WireFormat.FLOAT16).build();
         try (Training together = Training.on(comm, parallel, new Transposed(), sgd())) {
             Trainer trainer = together.trainer();
             together.backward(32 * comm.rank(), 32, 1);
@@ -317,7 +329,7 @@ final class TrainingScenarios {
     /** In float16 a gradient of 1 + 2^-13 becomes 1: without error feedback, 1024 steps would lose 1/8 in total. */
     private static void errorFeedback(Communicator comm) {
         DataParallel parallel =
-                DataParallel.builder(comm).compression(Compression.FLOAT16).build();
+                DataParallel.builder(comm).compression(WireFormat.FLOAT16).build();
         Optimizer descent =
                 Optimizer.sgd().setLearningRateTracker(Tracker.fixed(1)).build();
         try (Training together = Training.on(comm, parallel, new Scalar(), descent)) {

@@ -40,7 +40,7 @@ class TrainingTest {
                 "frozen parameter",
                 "several types",
                 "accumulation",
-                "float16",
+                "formats",
                 "memory",
                 "error feedback",
                 "first gradients",

@@ -52,6 +52,24 @@ class ExamplesTest {
         assertThat(number(output, "step 90: loss (\\S+)")).isLessThan(number(output, "step 0: loss (\\S+)") / 2);
     }
 
+    @Test
+    void roundedGradientsLowerTheLossAsExactOnesDo() throws Exception {
+        String output = processes()
+                .environment("JCCL_HOST_ID", rank -> "host" + rank)
+                .run(2, RoundedGradients.class, "--samples", "400", "--features", "300", "--steps", "60")
+                .get(0);
+        String[] names = value(output, "loss after step, (.*)").split(", ");
+        double begin = number(output, "step 0: (\\S+)");
+        String[] losses = value(output, "step 60: (.*)").split(" ");
+        assertThat(losses).hasSize(9).hasSameSizeAs(names);
+        double exact = Double.parseDouble(losses[0]);
+        assertThat(exact).isLessThan(begin - 0.05);
+        for (int i = 1; i < losses.length; i++) {
+            double left = Double.parseDouble(losses[i]) - exact;
+            assertThat(left).as(names[i]).isBetween(-0.01, (begin - exact) / 20);
+        }
+    }
+
     /** With three ranks, the two teams have unequal sizes. */
     @ParameterizedTest
     @CsvSource({"2, 2", "3, 2", "4, 3"})
@@ -160,6 +178,7 @@ class ExamplesTest {
             classes = {
                 KMeans.class,
                 DataParallelTraining.class,
+                RoundedGradients.class,
                 ParameterSweep.class,
                 ElasticTraining.class,
                 TensorParallel.class

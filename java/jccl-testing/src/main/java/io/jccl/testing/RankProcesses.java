@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
 
 /**
  * Ranks that are processes, each a JVM that runs the same main class. Each process has the environment that
@@ -49,7 +50,7 @@ public final class RankProcesses implements AutoCloseable {
 
         private final Path parent;
         private final List<String> jvmOptions = new ArrayList<>(List.of("-XX:+UseSerialGC", "-Xmx256m"));
-        private final Map<String, String> environment = new HashMap<>();
+        private final Map<String, IntFunction<String>> environment = new HashMap<>();
         private Duration limit = Duration.ofSeconds(60);
 
         private Builder(Path parent) {
@@ -64,7 +65,15 @@ public final class RankProcesses implements AutoCloseable {
 
         /** Adds a variable to the environment. */
         public Builder environment(String name, String value) {
-            environment.put(name, value);
+            return environment(name, rank -> value);
+        }
+
+        /**
+         * Adds a variable to the environment, with a value for each rank. For example, other values of
+         * {@code JCCL_HOST_ID} make ranks take each other for ranks of other hosts.
+         */
+        public Builder environment(String name, IntFunction<String> valueOfRank) {
+            environment.put(name, valueOfRank);
             return this;
         }
 
@@ -130,7 +139,7 @@ public final class RankProcesses implements AutoCloseable {
         if (joins) {
             environment.put("JCCL_JOIN", "file:" + folder);
         }
-        environment.putAll(options.environment);
+        options.environment.forEach((name, valueOfRank) -> environment.put(name, valueOfRank.apply(number)));
         processes.add(builder.start());
     }
 

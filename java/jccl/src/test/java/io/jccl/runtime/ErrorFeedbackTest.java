@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.jccl.ErrorFeedback;
 import io.jccl.WireFormat;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests that rounding errors of one operation are added to the next. */
@@ -63,6 +66,42 @@ class ErrorFeedbackTest {
         float[] next = {1, 1, 1};
         feedback.compensate(next);
         assertThat(next).containsExactly(new float[] {1, 1, 1}, within(0.01f));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"float16, 1e5f, 65504", "bfloat16, 3.4e38f, 0x1.fep127", "int8_block, 3.4e38f, 0x1.fep127"})
+    void thePartOfAnElementBeyondTheRangeFollowsLater(String name, float element, float largest) {
+        WireFormat format = WireFormat.parse(name);
+        ErrorFeedback feedback = new ErrorFeedback(format);
+        float[] values = {element};
+        feedback.compensate(values);
+        assertThat(values[0]).isCloseTo(largest, within((float) format.errorBound(largest, largest)));
+        double sent = values[0];
+        values[0] = 0;
+        feedback.compensate(values);
+        assertThat(sent + values[0]).isCloseTo(element, within(format.errorBound(largest, largest)));
+    }
+
+    @Test
+    void buffersAreReadFromTheirPositionToTheirLimitAndDoNotMove() {
+        float[] expected = values();
+        new ErrorFeedback(WireFormat.INT8_BLOCK).compensate(expected);
+        FloatBuffer floats = FloatBuffer.allocate(COUNT + 2);
+        DoubleBuffer doubles = DoubleBuffer.allocate(COUNT + 2);
+        for (int i = 0; i < COUNT; i++) {
+            floats.put(i + 1, element(i));
+            doubles.put(i + 1, element(i));
+        }
+        new ErrorFeedback(WireFormat.INT8_BLOCK).compensate(floats.position(1).limit(COUNT + 1));
+        new ErrorFeedback(WireFormat.INT8_BLOCK).compensate(doubles.position(1).limit(COUNT + 1));
+        assertThat(floats.position()).isEqualTo(1);
+        assertThat(doubles.position()).isEqualTo(1);
+        for (int i = 0; i < COUNT; i++) {
+            assertThat(floats.get(i + 1)).isEqualTo(expected[i]);
+            assertThat(doubles.get(i + 1)).isEqualTo(expected[i]);
+        }
+        assertThat(floats.get(0)).isZero();
+        assertThat(doubles.limit(COUNT + 2).get(COUNT + 1)).isZero();
     }
 
     @Test

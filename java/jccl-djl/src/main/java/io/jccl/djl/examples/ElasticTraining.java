@@ -2,6 +2,7 @@ package io.jccl.djl.examples;
 
 import ai.djl.Device;
 import ai.djl.Model;
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
@@ -20,13 +21,14 @@ import ai.djl.training.optimizer.Optimizer;
 import ai.djl.translate.TranslateException;
 import io.jccl.Communicator;
 import io.jccl.PeerFailedException;
+import io.jccl.WireFormat;
 import io.jccl.djl.DataParallel;
 import java.io.IOException;
 import java.util.Random;
 
 /**
  * Trains a classifier on all ranks, and continues when ranks die. Start it with
- * {@code jccl run -n 3 -- java -cp CLASSPATH io.jccl.djl.examples.ElasticTraining EPOCHS}, then kill one of the
+ * {@code jccl run -n 3 -- java -cp CLASSPATH io.jccl.djl.examples.ElasticTraining EPOCHS [FORMAT]}, then kill one of the
  * processes.
  */
 public final class ElasticTraining {
@@ -40,18 +42,24 @@ public final class ElasticTraining {
     /**
      * Trains as one rank of a launcher's job.
      *
-     * @param args the number of epochs
+     * @param args the number of epochs; then the format in which gradients travel between hosts, if not that of the
+     *     communicator
      */
     public static void main(String[] args) throws IOException, TranslateException {
         int epochs = args.length == 0 ? 20 : Integer.parseInt(args[0]);
         Communicator comm = Communicator.fromEnvironment();
-        DataParallel parallel = DataParallel.over(comm);
+        DataParallel.Builder builder = DataParallel.builder(comm);
+        if (args.length > 1) {
+            builder.compression(WireFormat.parse(args[1]));
+        }
+        DataParallel parallel = builder.build();
         DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                 .optOptimizer(Optimizer.adam().build())
                 .optDevices(new Device[] {Device.cpu()})
                 .addEvaluator(new Accuracy())
                 .addTrainingListeners(parallel.listeners(TrainingListener.Defaults.basic()));
         try (Model model = Model.newInstance("classifier")) {
+            Engine.getInstance().setRandomSeed(1); // so that runs begin with the same parameters
             model.setBlock(block());
             try (Trainer trainer = model.newTrainer(config)) {
                 trainer.initialize(new Shape(32, FEATURES));

@@ -21,7 +21,7 @@ import io.jccl.Communicator;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
-import io.jccl.djl.Compression;
+import io.jccl.WireFormat;
 import io.jccl.djl.DataParallel;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -128,7 +128,7 @@ public final class TrainingBenchmark {
     private static List<Way> ways(Communicator comm, Trainer trainer) {
         DataParallel plain = DataParallel.over(comm);
         DataParallel compressed =
-                DataParallel.builder(comm).compression(Compression.FLOAT16).build();
+                DataParallel.builder(comm).compression(WireFormat.FLOAT16).build();
         plain.broadcast(trainer);
         compressed.broadcast(trainer);
         return List.of(
