@@ -338,6 +338,19 @@ TEST_F(DriverRules, StreamsOfOneHardwareQueueBeginInTheirOrder) {
   EXPECT_TRUE(comes(behind));
 }
 
+TEST_F(DriverRules, ADestroyedStreamFinishesItsWorkWhileItsHandleIsAnotherStreams) {
+  const driver::Stream first = newStream();
+  Spinning kernel(first);
+  const driver::Event behind = recordedOn(first);
+  EXPECT_EQ(driver().streamDestroy(first), Result::Success);
+  const driver::Stream second = newStream();
+  EXPECT_EQ(second, first);
+  EXPECT_TRUE(comes(recordedOn(second)));
+  EXPECT_FALSE(comes(behind, kMoment));
+  kernel.end();
+  EXPECT_TRUE(comes(behind));
+}
+
 TEST_F(DriverRules, TheDefaultStreamWaitsForBlockingStreamsOnly) {
   const driver::Stream blocking = newStream(0);
   Spinning kernel(blocking);

@@ -50,16 +50,23 @@ struct EmulatedGpu::Item {
   bool isKernel() const { return body != nullptr; }
 };
 
-struct EmulatedGpu::Stream {
-  uint64_t id = 0;  // 0: the stream was destroyed
+// The work of a stream, which continues after the stream is destroyed.
+struct EmulatedGpu::StreamWork {
   StreamTraits traits;
   int queue = 0;
   std::deque<Item> items;
-  bool busy = false;  // a kernel of the stream runs
+  bool busy = false;       // a kernel of the stream runs
+  bool destroyed = false;  // no more items follow
+  uint64_t issued = 0, done = 0;
+};
+
+struct EmulatedGpu::Stream {
+  uint64_t id = 0;  // 0: the stream was destroyed
+  StreamTraits traits;
+  std::shared_ptr<StreamWork> work;
   bool capturing = false;
   Stream* origin = nullptr;  // stream whose capture this one has joined; null if none
   std::vector<Item> captured;
-  uint64_t issued = 0, done = 0;
 };
 
 // State that the streams of a device share. Queues and sets contain the numbers of items that have not ended.
@@ -74,7 +81,7 @@ struct EmulatedGpu::Device {
 
 // A kernel that runs. Only the machine's thread uses it.
 struct EmulatedGpu::Kernel {
-  Stream* stream;
+  std::shared_ptr<StreamWork> work;
   uint64_t number;
   uint64_t threadsLeft;
 };
@@ -112,12 +119,15 @@ void EmulatedGpu::setLongestWait(std::chrono::milliseconds longest) {
 void EmulatedGpu::reset() {
   std::unique_lock lock(mutex_);
   moves_.wait(lock, [this] { return !running_; });
+  for (const auto& work : works_) {
+    work->items.clear();
+    work->busy = false;
+    work->done = work->issued;
+  }
   for (const auto& stream : streams_) {
-    stream->items.clear();
     stream->captured.clear();
-    stream->busy = stream->capturing = false;
+    stream->capturing = false;
     stream->origin = nullptr;
-    stream->done = stream->issued;
   }
   for (auto& [number, device] : devices_) {
     for (auto& queue : device->queues) queue.clear();
@@ -145,13 +155,15 @@ EmulatedGpu::Stream* EmulatedGpu::createStream(const StreamTraits& traits) {
   device.lastQueue = (device.lastQueue + 1) % static_cast<int>(device.queues.size());
   made->id = ++lastStreamId_;
   made->traits = traits;
-  made->queue = device.lastQueue;
+  made->work = works_.emplace_back(std::make_shared<StreamWork>());
+  made->work->traits = traits;
+  made->work->queue = device.lastQueue;
   return made;
 }
 
 void EmulatedGpu::destroyStream(Stream* stream) {
-  (void)synchronize(stream);
   const std::lock_guard lock(mutex_);
+  if (stream->work != nullptr) stream->work->destroyed = true;
   *stream = Stream();
   destroyed_.push_back(stream);
 }
@@ -219,16 +231,17 @@ Status EmulatedGpu::putLocked(Stream* stream, Item item) {
     item.action = [event, number = event->recorded] { return event->reached >= number; };
   }
   Device& device = deviceOf(stream->traits.device);
+  StreamWork& work = *stream->work;
   item.number = ++lastItem_;
-  device.queues[stream->queue].push_back(item.number);
+  device.queues[work.queue].push_back(item.number);
   if (item.isKernel()) {
     ++launches_;
     device.kernels.insert(item.number);
   }
   if (stream->traits.isDefault) device.onDefault[stream->traits.context].insert(item.number);
   if (stream->traits.blocking) device.onBlocking[stream->traits.context].insert(item.number);
-  stream->items.push_back(std::move(item));
-  ++stream->issued;
+  work.items.push_back(std::move(item));
+  ++work.issued;
   if (!started_) {
     std::thread([this] { run(); }).detach();
     started_ = true;
@@ -238,14 +251,15 @@ Status EmulatedGpu::putLocked(Stream* stream, Item item) {
 }
 
 // Returns true if the first item of a stream may begin now. The caller holds the mutex.
-bool EmulatedGpu::mayBegin(const Stream& stream, const Item& item) {
-  Device& device = deviceOf(stream.traits.device);
-  if (device.queues[stream.queue].front() != item.number) return false;
+bool EmulatedGpu::mayBegin(const StreamWork& work, const Item& item) {
+  const StreamTraits& traits = work.traits;
+  Device& device = deviceOf(traits.device);
+  if (device.queues[work.queue].front() != item.number) return false;
   const auto waitsFor = [&](const std::set<uint64_t>& others) {
     return !others.empty() && *others.begin() < item.number;
   };
-  if (stream.traits.isDefault && waitsFor(device.onBlocking[stream.traits.context])) return false;
-  if (stream.traits.blocking && waitsFor(device.onDefault[stream.traits.context])) return false;
+  if (traits.isDefault && waitsFor(device.onBlocking[traits.context])) return false;
+  if (traits.blocking && waitsFor(device.onDefault[traits.context])) return false;
   if (!item.isKernel()) return true;
   double taken = item.footprint.multiprocessors;
   for (const auto& [number, other] : device.running) {
@@ -256,14 +270,14 @@ bool EmulatedGpu::mayBegin(const Stream& stream, const Item& item) {
   return taken <= device.multiprocessors + 1e-6;
 }
 
-void EmulatedGpu::ended(Stream& stream, uint64_t number) {
-  Device& device = deviceOf(stream.traits.device);
-  device.queues[stream.queue].pop_front();
+void EmulatedGpu::ended(StreamWork& work, uint64_t number) {
+  Device& device = deviceOf(work.traits.device);
+  device.queues[work.queue].pop_front();
   device.kernels.erase(number);
   device.running.erase(number);
-  device.onDefault[stream.traits.context].erase(number);
-  device.onBlocking[stream.traits.context].erase(number);
-  ++stream.done;
+  device.onDefault[work.traits.context].erase(number);
+  device.onBlocking[work.traits.context].erase(number);
+  ++work.done;
 }
 
 Status EmulatedGpu::launch(Stream* stream, unsigned blocks, unsigned threads, const Footprint& footprint,
@@ -332,12 +346,14 @@ bool EmulatedGpu::wasRecorded(Event* event) {
 
 Status EmulatedGpu::synchronize(Stream* stream) {
   std::unique_lock lock(mutex_);
-  const uint64_t end = stream->issued;
-  if (!moves_.wait_for(lock, longest_, [&] { return stream->done >= end || failure_ != GpuFailure::None; })) {
+  const std::shared_ptr<StreamWork> work = stream->work;
+  if (work == nullptr) return Status::invalid("this stream was destroyed");
+  const uint64_t end = work->issued;
+  if (!moves_.wait_for(lock, longest_, [&] { return work->done >= end || failure_ != GpuFailure::None; })) {
     const std::string places = placesOfKernels(lock);
     fail(GpuFailure::Deadlock, "a stream has not come to its end for milliseconds=" + std::to_string(longest_.count()) +
-                                   ", at item=" + std::to_string(stream->done + 1) + " of " + std::to_string(end) +
-                                   "\n" + places);
+                                   ", at item=" + std::to_string(work->done + 1) + " of " + std::to_string(end) + "\n" +
+                                   places);
   }
   return failed();
 }
@@ -409,7 +425,7 @@ bool EmulatedGpu::isCapturing(Stream* stream) {
 
 bool EmulatedGpu::hasWork() const {
   return failure_ == GpuFailure::None &&
-         std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) { return !stream->items.empty(); });
+         std::any_of(works_.begin(), works_.end(), [](const auto& work) { return !work->items.empty(); });
 }
 
 void EmulatedGpu::run() {
@@ -455,36 +471,36 @@ void EmulatedGpu::runStreams(Machine& machine) {
       }
       if (failure_ != GpuFailure::None) throw std::runtime_error(why_);
       bool moved = false;
-      for (const auto& stream : streams_) {
-        while (!stream->busy && !stream->items.empty() && mayBegin(*stream, stream->items.front())) {
-          Item& head = stream->items.front();
+      for (const auto& work : works_) {
+        while (!work->busy && !work->items.empty() && mayBegin(*work, work->items.front())) {
+          Item& head = work->items.front();
           if (head.isKernel()) {
-            stream->busy = true;
-            deviceOf(stream->traits.device).running[head.number] = head.footprint;
-            begins_.emplace_back(stream.get(), std::move(head));
+            work->busy = true;
+            deviceOf(work->traits.device).running[head.number] = head.footprint;
+            begins_.emplace_back(work, std::move(head));
           } else {
             if (!head.action()) break;
-            ended(*stream, head.number);
+            ended(*work, head.number);
           }
-          stream->items.pop_front();
+          work->items.pop_front();
           moved = true;
         }
       }
+      std::erase_if(works_, [](const auto& work) { return work->destroyed && work->items.empty() && !work->busy; });
       if (moved) moves_.notify_all();
       if (moved) idle = 0;
     }
-    for (auto& [stream, item] : begins_) {
+    for (auto& [work, item] : begins_) {
       ++running;
-      auto kernel = std::make_shared<Kernel>(Kernel{stream, item.number, uint64_t{item.blocks} * item.threads});
+      auto kernel = std::make_shared<Kernel>(Kernel{work, item.number, uint64_t{item.blocks} * item.threads});
       machine.launch(
           item.blocks, item.threads,
           [this, kernel, &running, body = std::move(item.body)] {
             body();
             if (--kernel->threadsLeft != 0) return;
             const std::lock_guard lock(mutex_);
-            Stream& stream = *kernel->stream;
-            stream.busy = false;
-            ended(stream, kernel->number);
+            kernel->work->busy = false;
+            ended(*kernel->work, kernel->number);
             --running;
             moves_.notify_all();
           },

@@ -69,6 +69,7 @@ class EmulatedGpu {
   // Reuses the handle of the stream that was destroyed last, which drivers also do.
   Stream* createStream(const StreamTraits& traits);
   Stream* createStream() { return createStream(StreamTraits()); }
+  // Returns at once, as cuStreamDestroy does. The work on the stream continues, also while its handle is another stream's.
   void destroyStream(Stream* stream);
   // Returns an error if the stream was destroyed.
   Status describe(Stream* stream, uint64_t& id, StreamTraits& traits);
@@ -109,6 +110,7 @@ class EmulatedGpu {
 
  private:
   struct Item;
+  struct StreamWork;
   struct Kernel;
   struct Device;
 
@@ -116,8 +118,8 @@ class EmulatedGpu {
   Device& deviceOf(int number);
   Status put(Stream* stream, Item item);
   Status putLocked(Stream* stream, Item item);
-  bool mayBegin(const Stream& stream, const Item& item);
-  void ended(Stream& stream, uint64_t number);
+  bool mayBegin(const StreamWork& work, const Item& item);
+  void ended(StreamWork& work, uint64_t number);
   void run();
   void runStreams(Machine& machine);
   bool hasWork() const;
@@ -129,6 +131,7 @@ class EmulatedGpu {
   std::condition_variable arrives_, moves_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<Stream*> destroyed_;
+  std::vector<std::shared_ptr<StreamWork>> works_;  // of all streams, and of destroyed ones that have not ended
   std::set<Event*> events_;
   std::unordered_map<int, std::unique_ptr<Device>> devices_;
   uint64_t lastStreamId_ = 0;
@@ -138,9 +141,10 @@ class EmulatedGpu {
   std::string why_;
   std::chrono::milliseconds longest_{120'000};
   uint64_t launches_ = 0;
-  std::vector<std::pair<Stream*, Item>> begins_;  // kernels that may begin; used only by the machine's thread
-  bool started_ = false;                          // the machine's thread exists
-  bool running_ = false;                          // a machine runs
+  std::vector<std::pair<std::shared_ptr<StreamWork>, Item>>
+      begins_;            // kernels that may begin; used only by the machine's thread
+  bool started_ = false;  // the machine's thread exists
+  bool running_ = false;  // a machine runs
   bool placesWanted_ = false;
   std::string places_;
   Schedule schedule_ = Schedule::RoundRobin;
