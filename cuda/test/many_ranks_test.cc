@@ -1,16 +1,12 @@
 // Tests of communicators with more ranks than a block of a kernel has connections for.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cuda/runtime/device_plan.h"
-#include "cuda/test/device/emulated_driver.h"
+#include "cuda/test/eight_gpus.h"
 #include "cuda/test/runtime_operations.h"
 #include "cuda/test/staged_ranks.h"
 
@@ -134,30 +130,6 @@ TEST(ManyRanks, TooManyRanksAreRefusedWithTheLimit) {
   std::unique_ptr<DeviceCommunicator> communicator;
   const Status status = DeviceCommunicator::create(config, communicator);
   EXPECT_EQ(status.message(), "rank=0 size=4097, expected at most 4096 ranks on GPUs");
-}
-
-// Returns true in a process with eight emulated GPUs, of a chip that runs the kernels of nine ranks together. In another
-// process, runs the current test in such a process.
-bool onEightGpus() {
-  constexpr std::pair<const char*, const char*> kVariables[] = {
-      {"JCCL_EMULATED_GPUS", "8"}, {"JCCL_EMULATED_CHIP", "H100"}, {"CUDA_DEVICE_MAX_CONNECTIONS", "32"}};
-  std::string command;
-  bool all = true;
-  for (const auto& [name, value] : kVariables) {
-    const char* set = std::getenv(name);
-    all = all && set != nullptr && std::string(set) == value;
-    command += std::string(name) + "=" + value + " ";
-  }
-  if (all) {
-    EXPECT_EQ(emulator::EmulatedDriver::ofThisProcess().devices(), kRanksOfHost);
-    return true;
-  }
-  char path[4096] = {};
-  EXPECT_GT(::readlink("/proc/self/exe", path, sizeof path - 1), 0);
-  const ::testing::TestInfo* const test = ::testing::UnitTest::GetInstance()->current_test_info();
-  command += std::string("'") + path + "' --gtest_filter=" + test->test_suite_name() + "." + test->name();
-  EXPECT_EQ(std::system(command.c_str()), 0) << command;
-  return false;
 }
 
 // Nine ranks share each of eight emulated GPUs. Direct collectives run as rings; in an all-to-all, a rank has more queues

@@ -9,6 +9,7 @@
 #include "collnet/coll_net_member.h"
 #include "collnet/test/switch_process.h"
 #include "cuda/collnet/coll_net_algorithm.h"
+#include "cuda/test/eight_gpus.h"
 #include "cuda/test/staged_ranks.h"
 
 namespace jccl::test::coll_net_staging_test {
@@ -237,6 +238,20 @@ TEST_P(CollNetParts, OfAllSizesAreRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(RanksOfHost, CollNetParts, ::testing::Values(1, 2, 3));
+
+TEST(CollNetStaged, ServesMoreRanksThanABlockHasConnectionsFor) {
+  if (!onEightGpus()) return;
+  constexpr int kRanksOfHost = 33;
+  CollNetStagedRanks all(2, kRanksOfHost);
+  for (const Collective collective : {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter}) {
+    const OperationCode code = {collective, DataType::Int32, ReduceOp::Sum};
+    SCOPED_TRACE(nameOf(collective));
+    EXPECT_EQ(all.ranks[0].adjustChoice(chain(), code).algorithm, Algorithm::CollNetChain);
+    EXPECT_EQ(resultsOf(all.ranks, code, chain(), 70), resultsOf(all.ranks, code, ring(), 70));
+  }
+  std::mt19937_64 random(3);
+  sumUp(all.ranks, by(Algorithm::CollNetDirect), random);
+}
 
 TEST(CollNetStaged, OperationsThatTheNetworkDoesNotReduceUseARing) {
   CollNetStagedRanks all(2, 1), old(2, 1, 6);

@@ -11,6 +11,7 @@ import io.jccl.config.MemorySettings;
 import io.jccl.config.NetworkSettings;
 import io.jccl.config.RecorderSettings;
 import io.jccl.config.Settings;
+import io.jccl.config.TransportSettings;
 import io.jccl.init.ConnectedDevice.Choices;
 import io.jccl.init.EngineConnector.Connections;
 import io.jccl.nativelib.Code;
@@ -100,6 +101,27 @@ final class DeviceConnector {
         this.tuner = tuner;
         this.forwarding = Parts.forwarding(context);
         this.rank = context.rank();
+    }
+
+    /**
+     * Checks that kernels can connect the ranks. All ranks call this, before they make anything.
+     *
+     * @throws DeviceException on all ranks if there are more ranks with GPUs than kernels can connect
+     */
+    static void check(InitContext context, Peers peers) {
+        if (peers.anyHasDevice() && !StagedDevice.isUsed(context, peers)) {
+            requireAtMost(DeviceConfig.MAX_RANKS, context.size());
+        }
+    }
+
+    static void requireAtMost(int most, int size) {
+        if (size > most) {
+            throw new DeviceException(
+                    "size=" + size + ": expected at most " + most + " ranks if they have GPUs; use fewer"
+                            + " ranks, let the host execute operations on GPU memory ("
+                            + TransportSettings.GPU_HOST_STAGING.name()
+                            + "=on), or use host buffers and give no rank a GPU");
+        }
     }
 
     /**

@@ -108,6 +108,7 @@ final class Initialization {
             ChoiceTuner tuner = Parts.tuner(context, id(), found.plugin());
             acquired.push(tuner::close);
             Peers peers = exchangePeers(found, tuner);
+            DeviceConnector.check(context, peers);
             NetPlugin.Choice plugin = PluginAgreement.of(found, context.rank(), peers);
             timeline.step("peers");
             status.step("topology and plan");

@@ -84,6 +84,12 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
         }
     }
 
+    /** Returns true if the host executes operations on memory of GPUs; the same on all ranks. */
+    static boolean isUsed(InitContext context, Peers peers) {
+        String setting = context.settings().get(TransportSettings.GPU_HOST_STAGING);
+        return reason(setting, peers, timeSlicing(peers.all())).isPresent();
+    }
+
     /** Returns the reason why the host executes operations; empty if kernels do. The same on all ranks. */
     private static Optional<String> reason(String setting, Peers peers, Optional<String> timeSlicing) {
         if (!peers.allHaveDevices()) {

@@ -7,6 +7,7 @@ import io.jccl.Registration;
 import io.jccl.TransportException;
 import io.jccl.device.HostIdentity;
 import io.jccl.nativelib.Code;
+import io.jccl.nativelib.DeviceConfig;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.OfferedDescriptor;
 import io.jccl.wire.WireException;
@@ -76,11 +77,7 @@ public final class BufferRegistration implements Registration {
         }
         if (kernels.device().onRegistered().isEmpty()) {
             boolean inPlace = kernels.device().isInPlace();
-            return without(
-                    communicator,
-                    buffer,
-                    inPlace,
-                    inPlace ? "all ranks are threads of one process" : "not all ranks reach each other's GPUs");
+            return without(communicator, buffer, inPlace, whyWithoutEffect(communicator.size(), inPlace));
         }
         communicator.whileNothingIsIssued(() -> {
             kernels.drain();
@@ -92,6 +89,13 @@ public final class BufferRegistration implements Registration {
             return null;
         });
         return new BufferRegistration(communicator, buffer, true, kernels, opened);
+    }
+
+    private static String whyWithoutEffect(int size, boolean inPlace) {
+        if (size > DeviceConfig.DIRECT_RANKS) {
+            return "size=" + size + ", and kernels work in place with at most " + DeviceConfig.DIRECT_RANKS + " ranks";
+        }
+        return inPlace ? "all ranks are threads of one process" : "not all ranks reach each other's GPUs";
     }
 
     private static BufferRegistration without(

@@ -12,6 +12,8 @@ import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.Quorum;
 import io.jccl.ReduceOp;
+import io.jccl.Registration;
+import io.jccl.SymmetricMemory;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
 import java.io.IOException;
@@ -27,6 +29,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
 
 /** One rank of {@link ProcessRanks}: runs a scenario and prints lines that tests check. */
 public final class RankMain {
@@ -83,6 +86,7 @@ public final class RankMain {
             case "forwarding-work" -> deviceWork(id, rank, size, rank % 2, forwardingConfig(rank, rest));
             case "device-handle-exchange" -> deviceHandleExchange(id, rank, size, rest);
             case "peer-access" -> peerAccess(id, rank, size, rest);
+            case "many-ranks" -> manyRanks(rest);
             case "nvls" -> nvls(id, rank, size, rest);
             case "collnet" -> CollNetScenarios.used(id, rank, size);
             case "collnet-device" -> CollNetScenarios.usedOnDevice(id, rank, size, collNetConfig(rest));
@@ -554,6 +558,61 @@ public final class RankMain {
             }
         }
         print("RESULT ok");
+    }
+
+    /**
+     * Runs many ranks as threads of this process. They all-reduce a number and use symmetric memory, and may compare every
+     * collective on device memory with the same collective on host memory.
+     *
+     * <p>Arguments: the library that emulates GPUs; the number of ranks; the number of ranks of a host, except that the
+     * last host may have fewer; the number of devices of a host; true to compare.
+     */
+    private static void manyRanks(List<String> rest) {
+        System.setProperty("jccl.cuda.path", rest.get(0));
+        int size = Integer.parseInt(rest.get(1));
+        int each = Integer.parseInt(rest.get(2));
+        int devices = Integer.parseInt(rest.get(3));
+        boolean compares = Boolean.parseBoolean(rest.get(4));
+        CommunicatorConfig config = DeviceCollectives.config("ring", "simple")
+                .initTimeout(DEVICE_MATRIX_INIT)
+                .build();
+        try (LocalRanks ranks = LocalRanks.start(size, rank -> config.toBuilder()
+                .device(rank % each % devices)
+                .hostId("host" + rank / each)
+                .build())) {
+            ranks.run(comm -> {
+                int device = comm.rank() % each % devices;
+                sumUpRanks(comm, device);
+                useSymmetricMemoryWithoutInPlace(comm);
+                if (compares) {
+                    DeviceCollectives.compareEach(comm, device, size, type -> type == DataType.INT32);
+                }
+            });
+        }
+        print("RESULT ok");
+    }
+
+    private static void sumUpRanks(Communicator comm, int device) {
+        try (DeviceMemory memory = new DeviceMemory(device, Long.BYTES)) {
+            memory.putLongs(LongStream.of(comm.rank()));
+            comm.on(memory.stream()).allReduce(memory.elements(1, DataType.INT64), ReduceOp.SUM);
+            long sum = memory.longs(1)[0];
+            if (sum != comm.size() * (comm.size() - 1L) / 2) {
+                throw new AssertionError("rank=" + comm.rank() + " sum=" + sum);
+            }
+        }
+    }
+
+    /** Requires that symmetric memory and registrations of more ranks than work in place have no effect. */
+    private static void useSymmetricMemoryWithoutInPlace(Communicator comm) {
+        long count = 100;
+        try (SymmetricMemory memory = comm.allocateSymmetric(count * Long.BYTES);
+                Registration registration = comm.register(memory.slice(0, count, DataType.INT64))) {
+            if (memory.isInPlace() || registration.isInPlace()) {
+                throw new AssertionError("size=" + comm.size() + " works in place");
+            }
+            comm.allReduce(memory.slice(0, count, DataType.INT64), ReduceOp.SUM).await();
+        }
     }
 
     /** All-reduces twice through the switch between the GPUs. Arguments: library that emulates GPUs, topology file. */

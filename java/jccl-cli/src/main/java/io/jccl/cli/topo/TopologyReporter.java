@@ -2,6 +2,7 @@ package io.jccl.cli.topo;
 
 import io.jccl.Collective;
 import io.jccl.TransportKind;
+import io.jccl.nativelib.DeviceConfig;
 import io.jccl.planning.CommunicatorPlan;
 import io.jccl.planning.DeviceFacts;
 import io.jccl.planning.MachineSurvey;
@@ -102,7 +103,7 @@ public final class TopologyReporter {
         }
         LocalSurvey host = survey(request, whole, nanoClock);
         CommunicatorPlan plan = plan(request, Collections.nCopies(request.hosts, host.survey()));
-        return report(request, host, 0, plan, tuning(plan), tuningOfThreads(request, host), plan.notes());
+        return report(request, host, 0, plan, tuning(plan), tuningOfThreads(request, host), notes(plan));
     }
 
     /**
@@ -128,7 +129,7 @@ public final class TopologyReporter {
         List<TopologyReport.TuningRow> tuning = tuning(plan);
         List<TopologyReport> reports = new ArrayList<>();
         for (int index = 0; index < hosts.size(); index++) {
-            List<String> notes = index == 0 ? plan.notes() : List.of();
+            List<String> notes = index == 0 ? notes(plan) : List.of();
             reports.add(report(requests.get(index), hosts.get(index), index, plan, tuning, List.of(), notes));
         }
         return reports;
@@ -171,6 +172,15 @@ public final class TopologyReporter {
 
     private static CommunicatorPlan plan(Request request, List<MachineSurvey> hosts) {
         return Planner.plan(MachineSurvey.together(hosts), List.of(), request.local, request.options);
+    }
+
+    private static List<String> notes(CommunicatorPlan plan) {
+        List<String> notes = new ArrayList<>(plan.notes());
+        if (plan.host().gpu() && plan.host().size() > DeviceConfig.MAX_RANKS) {
+            notes.add("ranks=" + plan.host().size() + ": more than the " + DeviceConfig.MAX_RANKS
+                    + " ranks with GPUs that a communicator can have");
+        }
+        return notes;
     }
 
     private static List<TopologyReport.TuningRow> tuning(CommunicatorPlan plan) {

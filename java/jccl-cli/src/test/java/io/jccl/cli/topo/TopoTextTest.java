@@ -54,6 +54,14 @@ class TopoTextTest {
     }
 
     @Test
+    void moreRanksWithGpusThanACommunicatorCanHaveAreNoted() {
+        String host = Reports.host(2, 1, 4, Reports.Fabric.SWITCH);
+        assertThat(TopoText.write(List.of(Reports.of(host, 513))))
+                .contains("ranks=4104: more than the 4096 ranks with GPUs that a communicator can have");
+        assertThat(TopoText.write(List.of(Reports.of(host, 512)))).doesNotContain("a communicator can have");
+    }
+
+    @Test
     void ranksThatShareAGpuAreReported() {
         String text = TopoText.write(List.of(Reports.of(Reports.SHARED, 1)));
         assertThat(text)
