@@ -75,11 +75,14 @@ class DeviceCommunicator {
   // Describes how other processes map the segment, and why they do not use a better method.
   std::string handleExchange() const;
   // Connects to memory of the peer's GPU; the error says why this rank cannot reach it. `descriptor` is the peer's
-  // descriptor as this process received it, -1 if the peer has none or it did not arrive; connect closes it.
+  // descriptor as this process received it, -1 if the peer has none or it did not arrive; connect closes it. Replaces an
+  // earlier connection to the peer.
   Status connect(int peer, std::span<const uint8_t> info, int descriptor = -1);
-  // Returns true if connect did not receive or could not map a peer's descriptor; legacy handles may still work.
+  // Returns true if the last connect did not receive or could not map the peer's descriptor; a legacy handle may still
+  // work.
   bool refusedDescriptor() const { return refusedDescriptor_; }
-  // Resets the communicator to use no descriptors. Call connectInfo and connect again.
+  // Resets the communicator to offer no descriptor. Call connectInfo, and connect again to all peers. Its peers call
+  // connect again for this rank.
   void renounceDescriptors(const std::string& why);
   // Marks a peer on another host. Called before connectInfo, which then allocates no block for the peer.
   Status setStaged(int peer);
@@ -256,6 +259,7 @@ class DeviceCommunicator {
   Code refuse(const Status& status) { return noted(status).code(); }
   Status makeSegment();
   Status describePeer(int peer, std::span<const uint8_t> info, int descriptor, DevicePlan::PeerSegment& segment);
+  void disconnect(int peer);
   Status openPeer(int peer, const Introduction& theirs, int descriptor, DevicePlan::PeerSegment& segment);
   Status findForProbe(const std::vector<int>& peers, std::vector<PeerProbe::Peer>& found) const;
 

@@ -211,7 +211,7 @@ Status DeviceCommunicator::openPeer(int peer, const Introduction& theirs, int de
     }
     const Status mapped = descriptor < 0 ? Status::transport("it was not received")
                                          : PeerMemory::map(descriptor, theirs.descriptorBytes, memory);
-    refusedDescriptor_ = refusedDescriptor_ || !mapped;
+    refusedDescriptor_ = !mapped;
     if (!mapped) return Status::transport(rank + ": the descriptor of its device memory: " + mapped.message());
   } else if (theirs.handle.offset == DevicePlan::kNone) {
     return Status::transport(rank +
@@ -231,7 +231,21 @@ Status DeviceCommunicator::connect(int peer, std::span<const uint8_t> info, int 
   if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return noted(status);
   const DeviceGuard guard(config_.device);
   if (!guard.status()) return noted(guard.status());
+  refusedDescriptor_ = false;
+  disconnect(peer);
   return noted(describePeer(peer, info, owned.get(), peers_[peer]));
+}
+
+// Forgets an earlier connection to the peer, which has another segment now.
+void DeviceCommunicator::disconnect(int peer) {
+  uint8_t* const base = std::exchange(peers_[peer], {}).base;
+  const auto opened = std::find_if(opened_.begin(), opened_.end(),
+                                   [&](const PeerMemory& memory) { return base != nullptr && memory.base() == base; });
+  if (opened == opened_.end()) return;
+  RetiredMemory& retired = RetiredMemory::ofThisProcess();
+  retired.retire(config_.device, {config_.device}, std::move(*opened));
+  opened_.erase(opened);
+  retired.collect();
 }
 
 Status DeviceCommunicator::findForProbe(const std::vector<int>& peers, std::vector<PeerProbe::Peer>& found) const {

@@ -215,8 +215,7 @@ final class DeviceConnector {
                 },
                 (host, identities) -> forwarding.take(
                         engine, host, forwarder -> identities.get(forwarder).connectInfo(), reach::obstacle)));
-        stagedInsideAHost = IntStream.range(0, context.size()).anyMatch(one -> IntStream.range(0, context.size())
-                .anyMatch(other -> !reach.reaches(one, other) && peers.sameHost(one, other)));
+        stagedInsideAHost = !reach.isWholeInsideHosts();
         Map<String, List<Integer>> staged = new LinkedHashMap<>();
         for (PeerTransport one : connections.transports()) {
             int peer = one.peer();

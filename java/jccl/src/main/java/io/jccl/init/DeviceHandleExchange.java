@@ -6,6 +6,8 @@ import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.OfferedDescriptor;
 import io.jccl.parts.InitContext;
+import io.jccl.topology.HostRank;
+import io.jccl.wire.RankList;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;
@@ -16,20 +18,23 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.function.IntPredicate;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Exchanges handles, so that the ranks of a host can map the memory of each other's GPUs. Other processes get file
- * descriptors of the driver. If one is refused, all ranks start again with CUDA IPC's legacy handles. All ranks call
- * each method together.
+ * descriptors of the driver. A rank whose descriptor any peer refuses starts again with CUDA IPC's legacy handle, and its
+ * peers connect to it again. All ranks call each method together.
  */
 final class DeviceHandleExchange {
 
     private static final Logger LOG = LoggerFactory.getLogger(DeviceHandleExchange.class);
 
     private static final int MAX_INFO_BYTES = 1 << 17;
+    private static final int MAX_REASON_CHARS = 1000;
 
     /** The result of connecting to a peer. */
     enum Outcome {
@@ -64,9 +69,9 @@ final class DeviceHandleExchange {
      *
      * @param rank this rank
      * @param obstacles why this rank does not reach a peer, by peer
-     * @param all the outcome of each rank's connection to each peer, by rank and peer; the same on all ranks
+     * @param all for each rank, the outcome of its connection to each rank of its host, by peer; the same on all ranks
      */
-    record Reach(int rank, Map<Integer, String> obstacles, List<List<Outcome>> all) {
+    record Reach(int rank, Map<Integer, String> obstacles, List<Map<Integer, Outcome>> all) {
 
         /** Returns the reason why this rank does not reach a peer; empty if it does. */
         Optional<String> obstacle(int peer) {
@@ -76,7 +81,7 @@ final class DeviceHandleExchange {
         }
 
         boolean reaches(int one, int peer) {
-            return all.get(one).get(peer) == Outcome.REACHED;
+            return all.get(one).get(peer) == Outcome.REACHED; // null on another host
         }
 
         /** Returns true if two ranks reach each other's memory. */
@@ -85,14 +90,19 @@ final class DeviceHandleExchange {
         }
 
         boolean isWhole() {
-            return all.stream().allMatch(row -> row.stream().allMatch(outcome -> outcome == Outcome.REACHED));
+            return isWholeInsideHosts() && all.get(rank).size() == all.size();
+        }
+
+        /** Returns true if all ranks of each host reach each other's memory. */
+        boolean isWholeInsideHosts() {
+            return all.stream().allMatch(row -> row.values().stream().allMatch(outcome -> outcome == Outcome.REACHED));
         }
 
         /** Returns the peers whose memory a rank cannot map, although the GPUs could use it. */
         List<Integer> notMapped(int one) {
-            return IntStream.range(0, all.size())
-                    .filter(peer -> all.get(one).get(peer) == Outcome.NOT_MAPPED)
-                    .boxed()
+            return all.get(one).entrySet().stream()
+                    .filter(entry -> entry.getValue() == Outcome.NOT_MAPPED || entry.getValue() == Outcome.REFUSED)
+                    .map(Map.Entry::getKey)
                     .toList();
         }
     }
@@ -132,16 +142,48 @@ final class DeviceHandleExchange {
 
     /** Makes the memory of this rank's connections, and connects to the memory of all peers that this rank reaches. */
     Reach connect(DeviceEngine engine) {
-        Attempt attempt = attempt(engine);
-        if (attempt.anyRefused()) {
-            String reason = attempt.ownRefusal.orElse("another rank could not take one");
-            engine.renounceDescriptors(reason);
-            attempt = attempt(engine);
+        List<OfferedDescriptor> offers = new ArrayList<>();
+        try {
+            List<byte[]> infos = context.allGather(introduction(engine, offers));
+            Attempt attempt = connect(engine, peer -> true, infos, new TreeMap<>(), Map.of());
+            Map<Integer, String> refused = attempt.refused();
+            if (!refused.isEmpty()) {
+                logRefusals(attempt);
+                if (refused.containsKey(rank)) {
+                    engine.renounceDescriptors(refused.get(rank));
+                }
+                List<byte[]> again =
+                        context.allGather(refused.containsKey(rank) ? introduction(engine, offers) : new byte[0]);
+                attempt = connect(
+                        engine,
+                        peer -> refused.containsKey(peer) || refused.containsKey(rank),
+                        IntStream.range(0, again.size())
+                                .mapToObj(peer -> (refused.containsKey(peer) ? again : infos).get(peer))
+                                .toList(),
+                        attempt.obstacles,
+                        attempt.all.get(rank));
+            }
+            if (hasOtherProcessesOnHost()) {
+                LOG.info("rank={}: its device memory for other processes: {}", rank, engine.handleExchange());
+            }
+            return probed(engine, new Reach(rank, attempt.obstacles, attempt.all));
+        } finally {
+            offers.forEach(OfferedDescriptor::close); // each peer has fetched the descriptors or given up
         }
-        if (hasOtherProcessesOnHost()) {
-            LOG.info("rank={}: its device memory for other processes: {}", rank, engine.handleExchange());
+    }
+
+    private void logRefusals(Attempt attempt) {
+        List<Integer> owners = attempt.all.get(rank).entrySet().stream()
+                .filter(entry -> entry.getValue() == Outcome.REFUSED)
+                .map(Map.Entry::getKey)
+                .toList();
+        if (!owners.isEmpty()) {
+            LOG.info(
+                    "rank={}: maps the device memory of ranks {} by CUDA IPC handles: {}",
+                    rank,
+                    RankList.text(owners),
+                    attempt.reasons.get(rank));
         }
-        return probed(engine, new Reach(rank, attempt.obstacles, attempt.all));
     }
 
     /**
@@ -149,36 +191,42 @@ final class DeviceHandleExchange {
      * other data than there is counts as unreached on both ranks.
      */
     private Reach probed(DeviceEngine engine, Reach reach) {
-        int size = context.size();
-        boolean any = IntStream.range(0, size)
-                .anyMatch(one -> IntStream.range(one + 1, size).anyMatch(other -> reach.together(one, other)));
+        boolean any = IntStream.range(0, context.size()).anyMatch(one -> reach.all.get(one).keySet().stream()
+                .anyMatch(other -> other != one && reach.together(one, other)));
         if (!any) {
             return reach;
         }
-        int[] partners = IntStream.range(0, size)
+        int[] here = reach.all.get(rank).keySet().stream()
+                .mapToInt(Integer::intValue)
+                .toArray();
+        int[] partners = IntStream.of(here)
                 .filter(peer -> peer != rank && reach.together(rank, peer))
                 .toArray();
         byte[] failures =
                 engine.probe(partners, context::barrier, () -> context.left().toNanos());
-        List<byte[]> found = context.allGather(failures);
-        List<List<Outcome>> all = new ArrayList<>();
-        for (int one = 0; one < size; one++) {
-            List<Outcome> row = new ArrayList<>(reach.all.get(one));
-            for (int other = 0; other < size; other++) {
-                if (found.get(one)[other] != 0 || found.get(other)[one] != 0) {
-                    row.set(other, Outcome.FALSIFIED);
+        WireWriter mine = new WireWriter();
+        IntStream.of(here).forEach(peer -> mine.u8(failures[peer]));
+        List<byte[]> sent = context.allGather(mine.toBytes());
+        List<Map<Integer, Integer>> found = IntStream.range(0, sent.size())
+                .mapToObj(one -> read(one, sent.get(one), in -> ofHost(one, in::u8)))
+                .toList();
+        List<Map<Integer, Outcome>> all = new ArrayList<>();
+        for (int one = 0; one < sent.size(); one++) {
+            Map<Integer, Outcome> row = new TreeMap<>(reach.all.get(one));
+            for (int other : row.keySet()) {
+                if ((found.get(one).get(other) | found.get(other).get(one)) != 0) {
+                    row.put(other, Outcome.FALSIFIED);
                 }
             }
             all.add(row);
         }
         Map<Integer, String> obstacles = new TreeMap<>(reach.obstacles);
         for (int peer : partners) {
-            int mine = failures[peer];
-            int theirs = found.get(peer)[rank];
-            if ((mine | theirs) != 0) {
+            int theirs = found.get(peer).get(rank);
+            if ((failures[peer] | theirs) != 0) {
                 obstacles.put(peer, "the test of the GPUs' memory failed");
                 if (rank < peer) {
-                    warnOfFalsified(peer, mine, theirs);
+                    warnOfFalsified(peer, failures[peer], theirs);
                 }
             }
         }
@@ -215,71 +263,108 @@ final class DeviceHandleExchange {
         return "device=" + device.ordinal() + " busId=" + device.busId() + " of rank=" + one;
     }
 
-    private record Attempt(Map<Integer, String> obstacles, Optional<String> ownRefusal, List<List<Outcome>> all) {
+    /**
+     * The result of connecting to all ranks.
+     *
+     * @param obstacles why this rank does not reach a peer, by peer
+     * @param all as in {@link Reach}
+     * @param reasons why each rank refused a descriptor, by rank; empty if it refused none
+     */
+    private record Attempt(Map<Integer, String> obstacles, List<Map<Integer, Outcome>> all, List<String> reasons) {
 
-        boolean anyRefused() {
-            return all.stream().anyMatch(row -> row.contains(Outcome.REFUSED));
+        /** Returns the ranks whose descriptor any rank refused, with a reason. */
+        Map<Integer, String> refused() {
+            Map<Integer, String> refused = new TreeMap<>();
+            for (int one = 0; one < all.size(); one++) {
+                String why = "rank=" + one + " could not take it: " + reasons.get(one);
+                all.get(one).forEach((peer, outcome) -> {
+                    if (outcome == Outcome.REFUSED) {
+                        refused.putIfAbsent(peer, why);
+                    }
+                });
+            }
+            return refused;
         }
     }
 
-    private Attempt attempt(DeviceEngine engine) {
+    /** Makes this rank's memory, and returns what its peers need to connect. Adds the offer of a descriptor to `offers`. */
+    private byte[] introduction(DeviceEngine engine, List<OfferedDescriptor> offers) {
         byte[] info = engine.connectInfo();
         OptionalInt descriptor = engine.takeDescriptor();
-        Optional<OfferedDescriptor> offer = Optional.empty();
+        byte[] wire = new byte[0];
         if (descriptor.isPresent()) {
             try {
-                offer = Optional.of(OfferedDescriptor.of(descriptor.getAsInt()));
+                OfferedDescriptor offer = OfferedDescriptor.of(descriptor.getAsInt());
+                offers.add(offer);
+                wire = offer.wire();
             } catch (TransportException e) {
                 engine.renounceDescriptors(e.getMessage());
                 info = engine.connectInfo();
             }
         }
-        try {
-            byte[] wire = offer.map(OfferedDescriptor::wire).orElse(new byte[0]);
-            return connect(
-                    engine,
-                    context.allGather(new WireWriter().blob(wire).blob(info).toBytes()));
-        } finally {
-            offer.ifPresent(OfferedDescriptor::close); // each peer has fetched the descriptor or given up
-        }
+        return new WireWriter().blob(wire).blob(info).toBytes();
     }
 
-    private Attempt connect(DeviceEngine engine, List<byte[]> infos) {
-        Map<Integer, String> obstacles = new TreeMap<>();
-        Optional<String> refusal = Optional.empty();
+    /**
+     * Connects to some peers.
+     *
+     * @param connects returns true for a peer to connect to
+     * @param obstacles why this rank did not reach a peer so far, by peer
+     * @param before the outcomes so far of the peers to which this call does not connect
+     */
+    private Attempt connect(
+            DeviceEngine engine,
+            IntPredicate connects,
+            List<byte[]> infos,
+            Map<Integer, String> obstacles,
+            Map<Integer, Outcome> before) {
+        String refusal = "";
         WireWriter mine = new WireWriter();
         for (int peer = 0; peer < infos.size(); peer++) {
-            Outcome outcome = Outcome.REACHED;
-            Optional<String> kept = keptApart(peer);
-            Optional<String> obstacle =
-                    peer == rank || kept.isPresent() ? kept : obstacle(engine, peer, infos.get(peer));
-            if (obstacle.isPresent()) {
-                obstacles.put(peer, obstacle.get());
-                outcome = kept.isPresent() || sameProcess(peer)
-                        ? Outcome.NOT_REACHED
-                        : engine.refusedDescriptor() ? Outcome.REFUSED : Outcome.NOT_MAPPED;
+            Outcome outcome = before.getOrDefault(peer, Outcome.REACHED);
+            if (connects.test(peer)) {
+                Optional<String> kept = keptApart(peer);
+                Optional<String> obstacle =
+                        peer == rank || kept.isPresent() ? kept : obstacle(engine, peer, infos.get(peer));
+                outcome = obstacle.isEmpty()
+                        ? Outcome.REACHED
+                        : kept.isPresent() || sameProcess(peer)
+                                ? Outcome.NOT_REACHED
+                                : engine.refusedDescriptor() ? Outcome.REFUSED : Outcome.NOT_MAPPED;
+                obstacles.remove(peer);
+                if (obstacle.isPresent()) {
+                    obstacles.put(peer, obstacle.get());
+                }
                 if (outcome == Outcome.REFUSED && refusal.isEmpty()) {
-                    refusal = obstacle;
+                    refusal = obstacle.get();
                 }
             }
             if (peers.sameHost(peer, rank)) {
                 mine.u8(outcome.ordinal());
             }
         }
-        List<byte[]> all = context.allGather(mine.toBytes());
-        return new Attempt(
-                obstacles,
-                refusal,
-                IntStream.range(0, all.size())
-                        .mapToObj(peer -> read(peer, all.get(peer), in -> outcomes(peer, in)))
-                        .toList());
+        List<byte[]> all =
+                context.allGather(mine.text(refusal, MAX_REASON_CHARS).toBytes());
+        List<Map<Integer, Outcome>> outcomes = new ArrayList<>();
+        List<String> reasons = new ArrayList<>();
+        for (int one = 0; one < all.size(); one++) {
+            int from = one;
+            outcomes.add(read(from, all.get(from), in -> {
+                Map<Integer, Outcome> row = ofHost(from, () -> in.constant(Outcome.class));
+                reasons.add(in.text(MAX_REASON_CHARS));
+                return row;
+            }));
+        }
+        return new Attempt(obstacles, outcomes, reasons);
     }
 
-    /** Reads the outcomes of a rank: one for each rank of its host, because it reaches no others. */
-    private List<Outcome> outcomes(int from, WireReader in) {
-        return IntStream.range(0, context.size())
-                .mapToObj(peer -> peers.sameHost(peer, from) ? in.constant(Outcome.class) : Outcome.NOT_REACHED)
-                .toList();
+    /** Returns a value for each rank of a rank's host, which the supplier returns in ascending order. */
+    private <T> Map<Integer, T> ofHost(int one, Supplier<T> next) {
+        Map<Integer, T> values = new TreeMap<>();
+        for (HostRank other : peers.ranksOfHost(one)) {
+            values.put(other.rank(), next.get());
+        }
+        return values;
     }
 
     /** Connects to a peer's memory. Returns the reason if this rank's GPU cannot reach it. */

@@ -214,12 +214,15 @@ public final class DeviceEngine extends Engine {
         return handleExchange(handle);
     }
 
-    /** Returns true if {@link #connect} was refused a descriptor; an older mechanism may still work. */
+    /** Returns true if the last {@link #connect} could not use the descriptor; an older mechanism may still work. */
     public boolean refusedDescriptor() {
         return refusedDescriptor(handle);
     }
 
-    /** Begins again at {@link #connectInfo}, without descriptors. */
+    /**
+     * Begins again at {@link #connectInfo}, without a descriptor. This rank connects to all peers again, and they connect to
+     * this rank again.
+     */
     public void renounceDescriptors(String why) {
         renounceDescriptors(handle, why);
     }

@@ -39,6 +39,11 @@ class EmulatedHandleExchangeTest {
      * @param variables environment variables, as {@code NAME=value}
      */
     private List<String> run(List<String> sharing, String... variables) throws Exception {
+        return run(sharing, List.of(), variables);
+    }
+
+    /** @param hosts the name of each rank's simulated host; empty if all ranks are on this one */
+    private List<String> run(List<String> sharing, List<String> hosts, String... variables) throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(
                 UniqueId.create(),
                 folder,
@@ -47,7 +52,7 @@ class EmulatedHandleExchangeTest {
                                 Stream.of("env", "JCCL_EMULATED_SHARING=" + sharing.get(rank)), Stream.of(variables))
                         .toList(),
                 "device-handle-exchange",
-                EmulatedGpus.library())) {
+                Stream.concat(Stream.of(EmulatedGpus.library()), hosts.stream()).toArray(String[]::new))) {
             for (int rank = 0; rank < sharing.size(); rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
                 assertThat(ranks.output(rank)).contains("LEFT ");
@@ -86,18 +91,36 @@ class EmulatedHandleExchangeTest {
         }
     }
 
-    /** One rank that cannot import descriptors makes all ranks use handles. */
+    /** Peers of a rank that cannot import descriptors use handles; its own descriptor serves all. */
     @Test
-    void rankThatCannotImportDescriptorsIsReported() throws Exception {
+    void onlyRanksWhoseDescriptorIsRefusedUseHandles() throws Exception {
         List<String> outputs =
                 run(List.of("descriptors,handles", "descriptors,handles,no-import", "descriptors,handles"));
         for (int rank : new int[] {0, 2}) {
             assertThat(outputs.get(rank))
-                    .contains(BY_HANDLE + "; no file descriptor: another rank could not take one\n");
+                    .containsPattern(
+                            BY_HANDLE + "; no file descriptor: rank=1 could not take it: rank=0: the descriptor of "
+                                    + "its device memory: cuMemImportFromShareableHandle: .*CUDA_ERROR_NOT_SUPPORTED\n");
         }
         assertThat(outputs.get(1))
-                .containsPattern(BY_HANDLE + "; no file descriptor: rank=0: the descriptor of its device memory: "
-                        + "cuMemImportFromShareableHandle: .*CUDA_ERROR_NOT_SUPPORTED\n");
+                .contains(BY_DESCRIPTOR)
+                .contains("rank=1: maps the device memory of ranks {0,2} by CUDA IPC handles: rank=0: ");
+        assertThat(outputs).noneMatch(output -> output.contains(THROUGH_THE_HOST));
+    }
+
+    @Test
+    void descriptorRefusedOnOneHostChangesNothingOnAnother() throws Exception {
+        List<String> outputs = run(
+                List.of(
+                        "descriptors,handles",
+                        "descriptors,handles,no-import",
+                        "descriptors,handles",
+                        "descriptors,handles"),
+                List.of("one", "one", "other", "other"));
+        assertThat(outputs.get(0)).contains(BY_HANDLE + "; no file descriptor: rank=1 could not take it: ");
+        for (String output : outputs.subList(1, 4)) {
+            assertThat(output).contains(BY_DESCRIPTOR);
+        }
     }
 
     /** A rank without descriptors offers its handle, and imports the other rank's descriptor. */

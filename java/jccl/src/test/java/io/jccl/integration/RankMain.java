@@ -21,6 +21,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -519,10 +520,12 @@ public final class RankMain {
     /**
      * All-reduces on several communicators and closes them, then prints the shared GPU memory that is left.
      *
-     * <p>Argument: the library that emulates GPUs.
+     * <p>Arguments: the library that emulates GPUs, and optionally a host name for each rank.
      */
     private static void deviceHandleExchange(UniqueId id, int rank, int size, List<String> rest) {
-        CommunicatorConfig config = deviceConfig(rank, List.of(rest.get(0), "off"));
+        List<String> arguments = new ArrayList<>(rest);
+        arguments.add(1, "off");
+        CommunicatorConfig config = deviceConfig(rank, arguments);
         try (Communicator comm = Communicator.init(id, rank, size, config)) {
             EmulatedGpus.sumUp(comm, 0);
             for (int round = 0; round < 2; round++) {
