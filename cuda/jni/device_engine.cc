@@ -73,11 +73,13 @@ device::Stream streamOf(jlong handle) { return reinterpret_cast<device::Stream>(
 
 static_assert(isLayout({CONFIG(RANK), CONFIG(SIZE), CONFIG(CHANNELS), CONFIG(DEVICE), CONFIG(THREADS),
                         CONFIG(SIMPLE_SLOT_BYTES), CONFIG(LL_SLOT_BYTES), CONFIG(LL128_SLOT_BYTES), CONFIG(COMM_ID_HI),
-                        CONFIG(COMM_ID_LO), CONFIG(DESCRIPTORS), CONFIG(RECORDED_OPERATIONS), CONFIG(HANDLES)},
+                        CONFIG(COMM_ID_LO), CONFIG(DESCRIPTORS), CONFIG(RECORDED_OPERATIONS), CONFIG(HANDLES),
+                        CONFIG(ONE_SHOT_BYTES)},
                        CONFIG(LENGTH)));
 
 static_assert(CONFIG(MAX_THREADS) == device::kMaxBlockThreads);
 static_assert(CONFIG(DIRECT_CHANNELS) == device::DevicePlan::kOpenChannels);
+static_assert(CONFIG(MAX_ONE_SHOT_BYTES) == device::kMaxOneShotBytes);
 static_assert(CONFIG(DIRECT_RANKS) == device::kMaxDirectRanks && CONFIG(MAX_RANKS) == device::kMaxRanks);
 
 Status readConfig(const std::vector<int64_t>& values, device::DeviceCommunicatorConfig& config) {
@@ -98,6 +100,7 @@ Status readConfig(const std::vector<int64_t>& values, device::DeviceCommunicator
   config.descriptors = values[CONFIG(DESCRIPTORS)] != 0;
   config.recordedOperations = static_cast<uint64_t>(values[CONFIG(RECORDED_OPERATIONS)]);
   config.handles = values[CONFIG(HANDLES)] != 0;
+  config.oneShotBytes = static_cast<uint64_t>(values[CONFIG(ONE_SHOT_BYTES)]);
   return Status::ok();
 }
 

@@ -1,7 +1,8 @@
 // The body of the kernels for the direct algorithm in place: ranks that all reach each other's memory read inputs from
 // the peers' buffers, and write results into them. Every rank reduces its shard: all together read n x S bytes and
-// write n x S, which is the minimum. Small all-reduces are one-shot: every rank reduces everything for itself, unless a
-// rank overwrites data that others still read.
+// write n x S, which is the minimum. Small all-reduces are one-shot: every rank reads all inputs and reduces everything for
+// itself, unless a rank overwrites data that others still read. For larger data, these reads cost more than the writes to
+// peers that they save.
 //
 // Each channel meets the same channel of all ranks twice: before any data moves, to exchange the addresses of the
 // buffers, and again when all ranks have moved their data. No data goes through slots.
@@ -45,9 +46,6 @@ class InPlaceKernel {
   }
 
  private:
-  // The maximum size for one-shot, in which each of the n ranks reads all inputs. For larger data, these reads cost
-  // more than the saved writes.
-  static constexpr size_t kMaxOneShotBytes = 256 * 1024;
   static constexpr size_t kShareAlignment = 128;
   enum Barrier : int { kFailed = 1, kOverwrites = 2, kUnreachable = 3, kDiffers = 4 };
   enum class Manner : int { OneShot, TwoShot, Bounced };
@@ -118,7 +116,7 @@ class InPlaceKernel {
     }
     uint64_t traits = traitsOf(work_);
     if (!all && !meetDescriptors(print, traits)) return false;
-    const bool small = work_.count * sizeOf(work_.code.type) <= kMaxOneShotBytes;
+    const bool small = work_.count * sizeOf(work_.code.type) <= launch_.oneShotBytes;
     manner = (traits & ExchangeDescriptor::kUnreachable) != 0           ? Manner::Bounced
              : small && (traits & ExchangeDescriptor::kOverwrites) == 0 ? Manner::OneShot
                                                                         : Manner::TwoShot;

@@ -134,6 +134,9 @@ struct InPlacePeer {
   uint64_t recvHere;
 };
 
+// The most bytes for which an all-reduce in place is one-shot, however fast the links between the GPUs are.
+constexpr uint64_t kMaxOneShotBytes = 256 * 1024;
+
 // Launch of all-reduces, all-gathers and reduce-scatters of ranks that reach each other's buffers.
 struct InPlaceLaunch : Works {
   int32_t rank;
@@ -142,6 +145,7 @@ struct InPlaceLaunch : Works {
   LaunchControl control;
   ExchangeDescriptor* descriptors;  // in this rank's segment: channel x size + rank of the writer
   uint64_t bounceOffset;            // distance from a rank's descriptors to its bounce buffers, one for each channel
+  uint64_t oneShotBytes;            // the most bytes for which an all-reduce is one-shot; equal on all ranks
   InlineArguments inlined;
 };
 

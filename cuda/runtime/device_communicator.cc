@@ -44,6 +44,10 @@ Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
                            " threads=" + std::to_string(config.threads) +
                            ", expected at least one channel of whole warps, two or more");
   }
+  if (config.oneShotBytes > kMaxOneShotBytes) {
+    return Status::invalid("oneShotBytes=" + std::to_string(config.oneShotBytes) + ", expected at most " +
+                           std::to_string(kMaxOneShotBytes));
+  }
   const DeviceGuard guard(config.device);
   if (!guard.status()) return guard.status();
   communicator.reset(new DeviceCommunicator(config));

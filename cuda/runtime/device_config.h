@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cuda/kernels/launch.h"
 #include "engine/history.h"
 
 namespace jccl::device {
@@ -18,7 +19,8 @@ struct DeviceCommunicatorConfig {
   uint32_t simpleSlotBytes = 512 * 1024;
   uint32_t llSlotBytes = 64 * 1024;
   uint32_t ll128SlotBytes = 64 * 1024;
-  uint64_t token[2] = {0, 0};                              // unique for each communicator
+  uint64_t oneShotBytes = kMaxOneShotBytes;  // the most bytes of a one-shot all-reduce in place; equal on all ranks
+  uint64_t token[2] = {0, 0};                // unique for each communicator
   uint64_t recordedOperations = History::kDefaultRecords;  // number of operations that the history keeps
   // Passes the segment to other processes as a file descriptor if the driver supports that.
   bool descriptors = false;

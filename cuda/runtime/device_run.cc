@@ -281,6 +281,7 @@ Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operatio
     InPlaceLaunch launch{};
     launch.descriptors = segment_->as<ExchangeDescriptor>();
     launch.bounceOffset = plan_.bounceOffset();
+    launch.oneShotBytes = config_.oneShotBytes;
     return launcher.launch(inPlaceKernel(collective, type), launch);
   }
   Launch launch{};

@@ -2,6 +2,7 @@
 // model does not promise this; it is a property of GPUs and their links, and is therefore tested on the GPUs in use.
 #include "cuda/runtime/self_test.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -193,11 +194,12 @@ Status SelfTests::inPlace(int64_t timeoutNanos) {
   choice.algorithm = Algorithm::Direct;
   choice.channels = static_cast<uint8_t>(communicator_.config().channels);
   choice.flags = Choice::kTryZeroCopy;
-  // The all-reduce is small and overwrites nothing, so each rank reads the buffers of all ranks; in the all-gather it
+  // The all-reduce is one-shot and overwrites nothing, so each rank reads the buffers of all ranks; in the all-gather it
   // writes to all.
+  const size_t oneShot = std::clamp<size_t>(communicator_.config().oneShotBytes / 16 * 4, 4, kElements);
   const OperationCode gather{Collective::AllGather, DataType::Uint32, ReduceOp::Sum};
   return whileTesting([&] {
-    return testAll({{kSum, choice, kElements}, {gather, choice, kElements / n * n}}, timeoutNanos);
+    return testAll({{kSum, choice, oneShot}, {gather, choice, kElements / n * n}}, timeoutNanos);
   });
 }
 

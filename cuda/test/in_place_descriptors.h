@@ -10,6 +10,8 @@ namespace jccl::test {
 
 class InPlaceDescriptors {
  public:
+  uint64_t oneShotBytes = device::kMaxOneShotBytes;  // the most bytes of a one-shot all-reduce
+
   // `sends` and `recvs` are indexed by rank.
   InPlaceDescriptors(int channels, const std::vector<const uint8_t*>& sends, const std::vector<uint8_t*>& recvs)
       : channels_(channels), sends_(sends), recvs_(recvs), descriptors_(sends.size()), peers_(sends.size()) {
@@ -39,6 +41,7 @@ class InPlaceDescriptors {
     launch.descriptors = descriptors_[rank].data();
     launch.bounceOffset = peers_.size() * channels_ * sizeof(device::ExchangeDescriptor);
     launch.peers = peers_[rank].data();
+    launch.oneShotBytes = oneShotBytes;
     return launch;
   }
 

@@ -26,6 +26,7 @@ struct Job {
   bool overwrites = false;          // the output replaces the input
   int skew = -1;                    // offset of all buffers from a multiple of 16 bytes; below 0: depends on the rank
   DataType type = DataType::Int32;  // buffers of other types have as many bytes, but wrong() cannot check them
+  uint64_t oneShotBytes = device::kMaxOneShotBytes;  // of all-reduces in place
 
   std::string name() const {
     std::string text = family == KernelFamily::InPlace ? "in_place" : nameOf(algorithm);
@@ -234,6 +235,7 @@ class StagedOperation {
         outputs.push_back(output(rank));
       }
       descriptors_ = std::make_unique<InPlaceDescriptors>(channels_, inputs, outputs);
+      descriptors_->oneShotBytes = job_.oneShotBytes;
     }
     groups_.resize(size_);
     for (int rank = 0; rank < size_; ++rank) {

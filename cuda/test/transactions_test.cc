@@ -229,6 +229,21 @@ TEST(Transactions, AreNoMoreThanRecorded) {
   if (records) record(rows);
 }
 
+// One-shot, each rank reads the data of all others. Two-shot, it reads its share of them and writes its result to them.
+TEST(Transactions, AnAllReduceInPlaceIsOneShotUpToTheLimitOfItsLaunch) {
+  constexpr uint64_t kBytes = 64 * 1024, kOneShot = kRanks * (kRanks - 1) * kBytes,
+                     kTwoShot = 2 * (kRanks - 1) * kBytes;
+  constexpr uint64_t kMeetings = 8 * 1024;  // more than the descriptors and flags
+  Job job{.family = KernelFamily::InPlace, .skew = 0, .oneShotBytes = kBytes};
+  const uint64_t atLimit = rowOf({job, kBytes})[0];
+  EXPECT_GE(atLimit, kOneShot);
+  EXPECT_LE(atLimit, kOneShot + kMeetings);
+  job.oneShotBytes = kBytes - 1;
+  const uint64_t above = rowOf({job, kBytes})[0];
+  EXPECT_GE(above, kTwoShot);
+  EXPECT_LE(above, kTwoShot + kMeetings);
+}
+
 // One rank is late by a millisecond. The ranks that wait for it must load little over PCIe, to disturb others little.
 TEST(Transactions, WaitingRanksRarelyLoadFromTheHost) {
   constexpr uint64_t kMaxLoads[] = {60, 24, 108};  // in the order of the loop below

@@ -460,6 +460,7 @@ final class DeviceConnector {
         config.set(DeviceConfig.COMM_ID_LO, id.getLong());
         config.set(DeviceConfig.DESCRIPTORS, handles.needsDescriptors());
         config.set(DeviceConfig.HANDLES, handles.needsHandles());
+        config.set(DeviceConfig.ONE_SHOT_BYTES, Planner.oneShotBytes(planned));
         config.set(DeviceConfig.RECORDED_OPERATIONS, settings.get(RecorderSettings.RECORDER_OPERATIONS));
         return config;
     }

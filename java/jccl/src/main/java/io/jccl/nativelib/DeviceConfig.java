@@ -60,6 +60,14 @@ public final class DeviceConfig {
     @Native
     public static final int HANDLES = 12;
 
+    /** The most bytes of a one-shot all-reduce in place, 0 to {@link #MAX_ONE_SHOT_BYTES}; the same on all ranks. */
+    @Native
+    public static final int ONE_SHOT_BYTES = 13;
+
+    /** Largest value of {@link #ONE_SHOT_BYTES}. */
+    @Native
+    public static final int MAX_ONE_SHOT_BYTES = 256 * 1024;
+
     /** Largest number of threads of a block: more would not leave enough registers for each of them. */
     @Native
     public static final int MAX_THREADS = 384;
@@ -81,7 +89,7 @@ public final class DeviceConfig {
 
     /** Count of the values. */
     @Native
-    static final int LENGTH = 13;
+    static final int LENGTH = 14;
 
     final long[] numbers = new long[LENGTH];
 

@@ -163,6 +163,13 @@ public final class Planner {
         return ChoiceTable.build(model(shape, facts, overrides), overrides);
     }
 
+    /**
+     * Returns the size in bytes up to which an all-reduce in place is one-shot. Kernels and the cost model use this limit.
+     */
+    public static long oneShotBytes(CommunicatorPlan plan) {
+        return plan.gpu().map(gpu -> DeviceModel.oneShotBytes(gpu.shape())).orElse(DeviceModel.MAX_ONE_SHOT_BYTES);
+    }
+
     private static DeviceModel model(GpuShape shape, DeviceFacts facts, TuningOverrides overrides) {
         return new DeviceModel(
                 facts.throughHost() ? shape.throughHost(DeviceModel.HOST_LINK_GBPS) : shape,

@@ -35,6 +35,8 @@ public final class DeviceModel implements TimeModel {
      * links carry more, but data through host memory is also limited by that memory and by other GPUs' links.
      */
     public static final double HOST_LINK_GBPS = 12;
+    /** Largest all-reduce in place that is one-shot, in bytes, however fast the links between the GPUs are. */
+    public static final long MAX_ONE_SHOT_BYTES = DeviceConfig.MAX_ONE_SHOT_BYTES;
     /** Time of a launch, and of preparing an operation in place, in microseconds; an estimate. */
     private static final double IN_PLACE_BASE_MICROS = 6.8;
 
@@ -127,6 +129,14 @@ public final class DeviceModel implements TimeModel {
         return KernelCosts.ringGBpsOfBlock(capability);
     }
 
+    /**
+     * Returns the size in bytes up to which an all-reduce in place is one-shot: each rank reads all data of all others,
+     * unless a rank's buffers are the same.
+     */
+    public static long oneShotBytes(GpuShape shape) {
+        return KernelCosts.oneShotBytes(shape.ranks(), shape.peers());
+    }
+
     @Override
     public String described() {
         return channels.described() + (inPlace ? " that work in place" : "");
@@ -175,9 +185,14 @@ public final class DeviceModel implements TimeModel {
     @Override
     public double micros(Collective collective, Choice choice, long bytes) {
         if (isInPlace(collective, choice.algorithm(), choice.protocol())) {
-            double links = linkMicros(collective, choice, bytes) * costs.slownessInPlace(collective, bytes);
-            double moved = bytes * costs.accessedInPlace(collective, bytes);
-            return IN_PLACE_BASE_MICROS + meetingMicros + Math.max(links, accessMicros(choice.channels(), moved));
+            double moving = inPlaceMicros(collective, choice, bytes);
+            if (collective == Collective.ALL_REDUCE && bytes > costs.oneShotBytes()) {
+                // A two-shot operation may be faster than a smaller one-shot one. Predicted times never decrease with
+                // the
+                // size.
+                moving = Math.max(moving, inPlaceMicros(collective, choice, costs.oneShotBytes()));
+            }
+            return IN_PLACE_BASE_MICROS + meetingMicros + moving;
         }
         double moving = boundMicros(collective, choice, bytes);
         // A smaller size with fewer channels may take longer. Predicted times never decrease with the size.
@@ -188,6 +203,13 @@ public final class DeviceModel implements TimeModel {
         }
         return channels.latencyMicros(collective, choice, bytes)
                 + Math.max(moving, channels.transferMicros(collective, choice, bytes));
+    }
+
+    /** Returns the time of an operation in place without its launch and the meetings of its ranks. */
+    private double inPlaceMicros(Collective collective, Choice choice, long bytes) {
+        double links = linkMicros(collective, choice, bytes) * costs.slownessInPlace(collective, bytes);
+        double accesses = accessMicros(choice.channels(), bytes * costs.accessedInPlace(collective, bytes));
+        return costs.confirmationMicros(collective, bytes) + Math.max(links, accesses);
     }
 
     /** Returns the least time in which links, blocks and memory can move the bytes of an operation through slots. */

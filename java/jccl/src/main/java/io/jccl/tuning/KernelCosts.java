@@ -36,15 +36,17 @@ final class KernelCosts {
     private static final double[] READ = {2, 2 * 128.0 / 120, 1};
 
     /**
-     * The largest all-reduce in place in which each rank reads all data of all others, unless a rank's buffers are the
-     * same; the constant of in_place_kernel.h.
+     * Time in microseconds by which a two-shot all-reduce in place takes longer than a one-shot one, apart from the bytes:
+     * the results are written to the peers, and the ranks meet again only when the links have confirmed these writes. An
+     * estimate, of one round trip over a link.
      */
-    private static final long ONE_SHOT_BYTES = 256 * 1024;
+    private static final double TWO_SHOT_MICROS = 1;
 
     private final int ranks;
     private final PeerRates peers;
     private final boolean overPci;
     private final double blockGBps;
+    private final long oneShotBytes;
 
     /** @param threads number of threads of each block, 0 for the default */
     KernelCosts(GpuShape shape, int threads) {
@@ -53,6 +55,23 @@ final class KernelCosts {
         this.overPci = GraphCosts.Medium.within(shape.ring().typeIntra()) != GraphCosts.Medium.NVLINK;
         int used = threads == 0 ? DeviceConfig.MAX_THREADS : Math.min(threads, DeviceConfig.MAX_THREADS);
         this.blockGBps = blockGBps(shape.minCapability()) * used / DeviceConfig.MAX_THREADS;
+        this.oneShotBytes = oneShotBytes(shape.ranks(), peers);
+    }
+
+    /**
+     * Returns the largest all-reduce in place in which each rank reads all data of all others, unless a rank's buffers are
+     * the same. There the links take as much longer than for a two-shot one as the writes of that take, with S bytes and n
+     * ranks: S - 2 S/n bytes between each two GPUs take {@link #TWO_SHOT_MICROS}.
+     */
+    static long oneShotBytes(int ranks, PeerRates peers) {
+        double saved = 1 - 2.0 / Math.max(2, ranks);
+        double limit = TWO_SHOT_MICROS * peers.all() * GraphCosts.BYTES_PER_MICRO / saved;
+        return (long) Math.min(limit, DeviceConfig.MAX_ONE_SHOT_BYTES);
+    }
+
+    /** Returns the limit of {@link #oneShotBytes(int, PeerRates)} for this communicator. */
+    long oneShotBytes() {
+        return oneShotBytes;
     }
 
     private static double blockGBps(int capability) {
@@ -128,6 +147,11 @@ final class KernelCosts {
         };
     }
 
+    /** Returns the time in microseconds that an operation in place takes in addition to its meetings and its bytes. */
+    double confirmationMicros(Collective collective, long bytes) {
+        return collective == Collective.ALL_REDUCE && !oneShot(bytes) ? TWO_SHOT_MICROS : 0;
+    }
+
     /** Returns the factor by which reading over PCI Express lengthens the time of the links in place. */
     double slownessInPlace(Collective collective, long bytes) {
         if (!overPci || collective == Collective.ALL_GATHER) {
@@ -138,7 +162,7 @@ final class KernelCosts {
     }
 
     private boolean oneShot(long bytes) {
-        return bytes <= ONE_SHOT_BYTES;
+        return bytes <= oneShotBytes;
     }
 
     private static double micros(double bytes, double gbps) {

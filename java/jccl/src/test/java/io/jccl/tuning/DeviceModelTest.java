@@ -83,6 +83,51 @@ class DeviceModelTest {
         }
     }
 
+    private static GpuShape withPeers(int ranks, double gbps) {
+        GpuShape shape = GpuShapes.of(ranks, 1, 8, 24, PathType.PHB, 80);
+        return new GpuShape(
+                ranks,
+                1,
+                ranks,
+                8,
+                shape.treeDepth(),
+                shape.ring(),
+                shape.tree(),
+                80,
+                80,
+                false,
+                GpuShapes.SLOTS,
+                0,
+                new PeerRates(gbps, gbps, gbps, gbps));
+    }
+
+    /** One-shot moves S (1 - 2/n) bytes more between two GPUs, and saves a microsecond. */
+    @Test
+    void oneShotEndsWhereTheLinksNeedAMicrosecondMoreForIt() {
+        assertThat(DeviceModel.oneShotBytes(withPeers(8, 60))).isEqualTo(80_000);
+        assertThat(DeviceModel.oneShotBytes(withPeers(4, 3))).isEqualTo(6_000);
+        long most = DeviceModel.MAX_ONE_SHOT_BYTES;
+        assertThat(DeviceModel.oneShotBytes(withPeers(8, 1000))).isEqualTo(most);
+        assertThat(DeviceModel.oneShotBytes(withPeers(2, 0.01))).isEqualTo(most);
+        assertThat(DeviceModel.oneShotBytes(GpuShapes.of(RANKS, 1, 8, 24, PathType.NVL, 80)))
+                .isEqualTo(most);
+    }
+
+    @Test
+    void predictedTimesInPlaceDoNotDecreaseWhereOneShotEnds() {
+        for (double gbps : new double[] {0.5, 3, 60, 1000}) {
+            GpuShape shape = withPeers(8, gbps);
+            DeviceModel model = model(shape, true);
+            double before = 0;
+            for (long bytes = 64; bytes <= 1 << 20; bytes += Math.max(64, bytes / 16)) {
+                Choice choice = new Choice(Algorithm.DIRECT, Protocol.SIMPLE, 8, 512 << 10, true);
+                double micros = model.micros(Collective.ALL_REDUCE, choice, bytes);
+                assertThat(micros).as("GB/s=%s bytes=%d", gbps, bytes).isGreaterThanOrEqualTo(before);
+                before = micros;
+            }
+        }
+    }
+
     @Test
     void slowerPathsStayAsTheyAre() {
         GpuShape slow = GpuShapes.of(RANKS, 1, 1, 6, PathType.SYS, 80);
