@@ -46,25 +46,27 @@ public final class NetworkSettings {
     public static final Setting<Integer> SOCKET_NTHREADS = GROUP.add(
             "JCCL_SOCKET_NTHREADS",
             "NCCL_SOCKET_NTHREADS",
-            integer(1, 16),
-            1,
+            integer(0, 16),
+            0,
             "The number of threads of a communicator that move data over TCP, including the thread that waits for the"
                     + " data. Must be the same on all ranks. More than 1 helps if cores are idle and the network is"
-                    + " faster than one core can copy.");
+                    + " faster than one core can copy. 0: as many as the links between hosts need, if the ranks have"
+                    + " so many cores.");
 
     public static final Setting<Integer> NSOCKS_PERTHREAD = GROUP.add(
             "JCCL_NSOCKS_PERTHREAD",
             "NCCL_NSOCKS_PERTHREAD",
-            integer(1, 16),
-            1,
+            integer(0, 16),
+            0,
             "The number of TCP connections that carry one connection between two ranks, for each thread of"
-                    + " `JCCL_SOCKET_NTHREADS`: at most 64 for all threads together. Must be the same on all ranks.");
+                    + " `JCCL_SOCKET_NTHREADS`: at most 64 for all threads together. Must be the same on all ranks."
+                    + " 0: one for each 10 Gbit/s of the links between hosts, at most 16 for all threads together.");
 
     /** Why a transport that cannot encrypt is not used. */
     public static final String ENCRYPTION_EXCLUDES = "JCCL_ENCRYPTION=required, and JCCL does not encrypt its data";
 
     /** The largest number of TCP connections that carry one connection between two ranks. */
-    static final int MAX_STREAMS = 64;
+    public static final int MAX_STREAMS = 64;
 
     public static final Setting<Encryption> ENCRYPTION = GROUP.add(
             "JCCL_ENCRYPTION",
@@ -165,11 +167,11 @@ public final class NetworkSettings {
     }
 
     /**
-     * Returns the number of TCP connections that carry one connection between two ranks.
+     * Checks the product of threads and connections of each.
      *
      * @throws IllegalArgumentException if the settings ask for more than {@link #MAX_STREAMS}
      */
-    public static int streamsPerConnection(Settings settings) {
+    public static void checkStreams(Settings settings) {
         int threads = settings.get(SOCKET_NTHREADS);
         int each = settings.get(NSOCKS_PERTHREAD);
         if (threads * each > MAX_STREAMS) {
@@ -178,7 +180,6 @@ public final class NetworkSettings {
                     + "=" + each + " make " + threads * each + " TCP connections: expected at most " + MAX_STREAMS
                     + "; lower one of them");
         }
-        return threads * each;
     }
 
     static List<Setting<?>> all() {

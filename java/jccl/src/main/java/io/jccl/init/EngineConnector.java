@@ -22,6 +22,7 @@ import io.jccl.topology.NetPlugin;
 import io.jccl.topology.Topology;
 import io.jccl.transport.PeerIdentity;
 import io.jccl.transport.TransportSelector;
+import io.jccl.tuning.SocketStreams;
 import java.io.File;
 import java.net.InetAddress;
 import java.util.ArrayList;
@@ -46,17 +47,26 @@ final class EngineConnector {
     private final InitContext context;
     private final Peers peers;
     private final NetPlugin.Choice plugin;
+    private final SocketStreams streams;
     private final EngineConfig texts;
 
     /**
      * @param communicator the communicator's name
      * @param plugin the network plug-in that all ranks use, if there is one
+     * @param streams how TCP carries a connection; the same on all ranks
      * @param topology the topology of this rank's host, whose network devices have the plan's numbers
      */
-    EngineConnector(InitContext context, String communicator, Peers peers, NetPlugin.Choice plugin, Topology topology) {
+    EngineConnector(
+            InitContext context,
+            String communicator,
+            Peers peers,
+            NetPlugin.Choice plugin,
+            SocketStreams streams,
+            Topology topology) {
         this.context = context;
         this.peers = peers;
         this.plugin = plugin;
+        this.streams = streams;
         this.texts = EngineSettings.texts(context.settings(), communicator, plugin.plugin(), topology);
     }
 
@@ -75,7 +85,7 @@ final class EngineConnector {
     }
 
     private EngineConfig config(int channels) {
-        return EngineSettings.of(texts, context.settings(), context.membership(), channels, peers);
+        return EngineSettings.of(texts, context.settings(), context.membership(), channels, streams, peers);
     }
 
     /** Agrees on transports, connects to every peer, sets rings and trees, and makes the engine ready. */

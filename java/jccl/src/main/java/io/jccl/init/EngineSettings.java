@@ -2,7 +2,6 @@ package io.jccl.init;
 
 import io.jccl.config.IbSettings;
 import io.jccl.config.MemorySettings;
-import io.jccl.config.NetworkSettings;
 import io.jccl.config.RecorderSettings;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
@@ -15,6 +14,7 @@ import io.jccl.topology.NodeType;
 import io.jccl.topology.Processors;
 import io.jccl.topology.Topology;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
+import io.jccl.tuning.SocketStreams;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -33,7 +33,13 @@ final class EngineSettings {
      *
      * @param texts configuration with the texts of {@link #texts}; not changed
      */
-    static EngineConfig of(EngineConfig texts, Settings settings, Bootstrap membership, int channels, Peers peers) {
+    static EngineConfig of(
+            EngineConfig texts,
+            Settings settings,
+            Bootstrap membership,
+            int channels,
+            SocketStreams streams,
+            Peers peers) {
         int rank = membership.rank();
         List<Processors> sharing = peers.processorsSharedWith(rank);
         EngineConfig config = texts.copy();
@@ -47,8 +53,8 @@ final class EngineSettings {
         config.set(EngineConfig.SHARED_CORES, Processors.together(sharing));
         config.set(EngineConfig.SPIN_NANOS, settings.get(TimeSettings.SPIN_NANOS));
         config.set(EngineConfig.RANK_PLACEMENT, settings.get(TimeSettings.RANK_PLACEMENT));
-        config.set(EngineConfig.STREAMS_PER_CONNECTION, NetworkSettings.streamsPerConnection(settings));
-        config.set(EngineConfig.SOCKET_THREADS, settings.get(NetworkSettings.SOCKET_NTHREADS));
+        config.set(EngineConfig.STREAMS_PER_CONNECTION, streams.connections());
+        config.set(EngineConfig.SOCKET_THREADS, streams.threads());
         config.set(EngineConfig.ENCRYPTED, peers.encryptData());
         addIb(settings, config);
         config.set(

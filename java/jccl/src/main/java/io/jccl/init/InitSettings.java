@@ -81,7 +81,7 @@ final class InitSettings {
         for (String warning : settings.warnings()) {
             LoggedOnce.warn(InitSettings.class, warning);
         }
-        NetworkSettings.streamsPerConnection(settings);
+        NetworkSettings.checkStreams(settings);
         requireEncryption(settings);
         ProcessAffinity.apply(settings);
         return settings;

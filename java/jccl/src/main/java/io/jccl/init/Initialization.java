@@ -36,6 +36,7 @@ import io.jccl.transport.TransportMap;
 import io.jccl.transport.TransportSelector;
 import io.jccl.tuning.AddedHostAlgorithm;
 import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.SocketStreams;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -118,7 +119,12 @@ final class Initialization {
             timeline.step("topology");
             status.step("connections");
             EngineConnector engines = new EngineConnector(
-                    context, id(), peers, plugin, surveys.paths().topology());
+                    context,
+                    id(),
+                    peers,
+                    plugin,
+                    SocketStreams.of(context.settings(), planned.shape(), costs, peers.encryptData()),
+                    surveys.paths().topology());
             NativeEngine engine = engines.create(planned.host().channels());
             acquired.push(engine::destroy);
             Connections connections = engines.connect(engine, planned.host());

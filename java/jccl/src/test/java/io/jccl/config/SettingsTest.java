@@ -85,12 +85,11 @@ class SettingsTest {
     }
 
     @Test
-    void aConnectionHasTheSetNumberOfTcpConnectionsForEachThread() {
-        assertThat(NetworkSettings.streamsPerConnection(
-                        fromEnvironment(Map.of("NCCL_SOCKET_NTHREADS", "4", "NCCL_NSOCKS_PERTHREAD", "16"))))
-                .isEqualTo(64);
+    void tooManyTcpConnectionsAreRefused() {
+        NetworkSettings.checkStreams(
+                fromEnvironment(Map.of("NCCL_SOCKET_NTHREADS", "4", "NCCL_NSOCKS_PERTHREAD", "16")));
         Settings tooMany = fromEnvironment(Map.of("JCCL_SOCKET_NTHREADS", "5", "JCCL_NSOCKS_PERTHREAD", "16"));
-        assertThatThrownBy(() -> NetworkSettings.streamsPerConnection(tooMany))
+        assertThatThrownBy(() -> NetworkSettings.checkStreams(tooMany))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("JCCL_SOCKET_NTHREADS=5")
                 .hasMessageContaining("JCCL_NSOCKS_PERTHREAD=16")
