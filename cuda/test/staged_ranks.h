@@ -205,11 +205,14 @@ class StagedRanks {
     for (int peer = 0; peer < size(); ++peer) {
       if (peer != rank && hostOf(peer) == hostOf(rank)) expectOk(device.connect(peer, deviceInfo[peer]));
     }
+    for (int peer = 0; peer < size(); ++peer) {
+      if (hostOf(peer) == hostOf(rank)) continue;
+      host.setStagedChannels(peer, device.stagedChannels(peer), device.exchangeOnlyChannels(peer));
+    }
     if (addition_ != nullptr) addition_->connectHost(*this, rank, info);
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank) continue;
       const bool here = hostOf(peer) == hostOf(rank);
-      if (!here) host.setStagedChannels(peer, device.stagedChannels(peer), device.exchangeOnlyChannels(peer));
       expectOk(host.connect(peer, here ? TransportKind::P2p : TransportKind::Socket, info[peer]));
     }
     setRingsAndTrees(host.engine(), rank);

@@ -118,13 +118,13 @@ Status Communicator::connectNet(int peer, TransportKind kind, const ConnectInfo&
     slots_.reach(*network);
   }
   if (Status status = network->addPeer(peer, Networks::infoOf(info.networks, kind)); !status) return status;
-  const auto staged = stagedShapes_.find(peer);
+  const auto staged = stagedChannels_.find(peer);
   for (int channel = 0; channel < config_.engine.channels; ++channel) {
     ConnectionShape shape = engine_.segmentShape().connection;
-    if (staged != stagedShapes_.end()) {
+    if (staged != stagedChannels_.end()) {
       const auto known = staged->second.find(channel);
       if (known == staged->second.end()) continue;
-      shape = known->second;
+      if (known->second) shape = exchangeShape(shape, config_.engine.size);
     }
     ConnectionMemory ends[2];
     const ConnectionMemory* forwarded = sendMemory(peer, channel);
@@ -199,10 +199,16 @@ const ConnectionMemory* Communicator::sendMemory(int peer, int channel) const {
 }
 
 void Communicator::setStagedChannels(int peer, const std::vector<int>& channels, const std::vector<int>& exchangeOnly) {
-  const ConnectionShape& whole = engine_.segmentShape().connection;
-  std::map<int, ConnectionShape>& shapes = stagedShapes_[peer];
-  for (const int channel : channels) shapes[channel] = whole;
-  for (const int channel : exchangeOnly) shapes[channel] = exchangeShape(whole, config_.engine.size);
+  std::map<int, bool>& known = stagedChannels_[peer];
+  for (const int channel : channels) known[channel] = false;
+  for (const int channel : exchangeOnly) known[channel] = true;
+}
+
+bool Communicator::isExchangeOnly(int peer, int channel) const {
+  const auto staged = stagedChannels_.find(peer);
+  if (staged == stagedChannels_.end()) return false;
+  const auto known = staged->second.find(channel);
+  return known != staged->second.end() && known->second;
 }
 
 Status Communicator::stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends) {

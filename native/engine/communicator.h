@@ -76,6 +76,8 @@ class Communicator final {
   // Tells on which channels kernels use connections with a peer over a network, and which of them carry only exchanges:
   // these have the shape of exchangeShape(). Other channels get no connection with the peer. Must precede connect.
   void setStagedChannels(int peer, const std::vector<int>& channels, const std::vector<int>& exchangeOnly);
+  // Returns true if setStagedChannels said that the connection carries only exchanges.
+  bool isExchangeOnly(int peer, int channel) const;
   bool isStaging() const { return staging_ != nullptr; }
 
   // Checks that all connections of rings and trees exist, and makes those over InfiniBand or a plug-in now, so that a
@@ -148,8 +150,8 @@ class Communicator final {
   Engine engine_;
   NetworkInUse net_;
   const Released released_;
-  // Shapes of connections over a network, by peer and channel, for peers of setStagedChannels().
-  std::map<int, std::map<int, ConnectionShape>> stagedShapes_;
+  // The channels of setStagedChannels(), by peer; true for those that carry only exchanges.
+  std::map<int, std::map<int, bool>> stagedChannels_;
   std::unique_ptr<Staging> staging_;
 };
 

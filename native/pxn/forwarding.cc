@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/clock.h"
+#include "primitives/exchange_shape.h"
 #include "transport/shm_client.h"
 
 namespace jccl {
@@ -36,7 +37,7 @@ void ForwardingSegment::begin(const std::vector<ForwardedConnection>& connection
   header().connections = connections.size();
   for (size_t i = 0; i < connections.size(); ++i) {
     const ForwardedConnection& one = connections[i];
-    new (&entry(i)) Entry{one.from, one.to, one.channel, Use::Offered};
+    new (&entry(i)) Entry{one.from, one.to, one.channel, Use::Offered, false};
   }
 }
 
@@ -55,8 +56,8 @@ ConnectionMemory ForwardingSegment::memory(size_t i) const {
   ConnectionMemory memory;
   memory.block = block;
   memory.head = reinterpret_cast<HeadLine*>(block + shape_.headOffset());
-  memory.shape = shape_;
-  memory.maxExchangeBytes = shape_.simpleSlotBytes();
+  memory.shape = entry(i).exchangeOnly ? exchangeShape(shape_, ranks_) : shape_;
+  memory.maxExchangeBytes = memory.shape.simpleSlotBytes();
   return memory;
 }
 
@@ -72,12 +73,12 @@ bool ForwardingSegment::ended() const { return header().ended.load(std::memory_o
 
 std::string ForwardingSegment::why() const { return {header().why, ::strnlen(header().why, kMaxWhy)}; }
 
-Forwarder::Forwarder(const ConnectionShape& shape, std::vector<ForwardedConnection> connections)
-    : shape_(shape), connections_(std::move(connections)), segment_(std::make_shared<ShmSegment>()) {}
+Forwarder::Forwarder(const ConnectionShape& shape, int ranks, std::vector<ForwardedConnection> connections)
+    : shape_(shape), ranks_(ranks), connections_(std::move(connections)), segment_(std::make_shared<ShmSegment>()) {}
 
-Status Forwarder::create(const ConnectionShape& shape, std::vector<ForwardedConnection> connections,
+Status Forwarder::create(const ConnectionShape& shape, int ranks, std::vector<ForwardedConnection> connections,
                          std::unique_ptr<Forwarder>* forwarder) {
-  std::unique_ptr<Forwarder> made(new Forwarder(shape, std::move(connections)));
+  std::unique_ptr<Forwarder> made(new Forwarder(shape, ranks, std::move(connections)));
   const std::vector<ForwardedConnection>& all = made->connections_;
   const size_t bytes = ForwardingSegment::bytes(shape, all.size());
   Status created = ShmSegment::create("forwarding", bytes, ShmBacking::Auto, made->segment_.get());
@@ -88,16 +89,17 @@ Status Forwarder::create(const ConnectionShape& shape, std::vector<ForwardedConn
   return Status::ok();
 }
 
-ConnectionMemory Forwarder::memory(size_t i) const {
+ConnectionMemory Forwarder::memory(size_t i, uint8_t* slots) const {
   ConnectionMemory memory = view().memory(i);
+  memory.deviceSlots = slots + i * shape_.simpleSlotsBytes();
   memory.zeroCopySlots = zeroCopySlots_[i].get();
   return memory;
 }
 
 Status ForwardedSends::take(int self, int forwarder, const ShmProcess& process, std::shared_ptr<ShmSegment> segment,
-                            const ConnectionShape& shape, size_t connections, uint8_t* slots,
+                            const ConnectionShape& shape, int ranks, size_t connections, uint8_t* slots,
                             const std::vector<Request>& requests) {
-  const ForwardingSegment view(segment->address(), shape, connections);
+  const ForwardingSegment view(segment->address(), shape, ranks, connections);
   const auto wrong = [&](const Request& request) {
     return Status::transport(
         "forwarder rank=" + std::to_string(forwarder) + " connections=" + std::to_string(connections) +
@@ -112,6 +114,7 @@ Status ForwardedSends::take(int self, int forwarder, const ShmProcess& process, 
   }
   Through through{forwarder, process, std::move(segment), view, {}};
   for (const Request& request : requests) {
+    view.entry(request.index).exchangeOnly = request.exchangeOnly;
     ConnectionMemory memory = view.memory(request.index);
     memory.deviceSlots = slots + request.index * shape.simpleSlotsBytes();
     memory_[{request.peer, request.channel}] = memory;

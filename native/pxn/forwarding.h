@@ -39,8 +39,9 @@ struct ForwardedConnection {
 // A view of the memory that a forwarder and its senders share: a header, an entry for each connection, then the slots.
 class ForwardingSegment {
  public:
-  ForwardingSegment(uint8_t* base, const ConnectionShape& shape, size_t connections)
-      : base_(base), shape_(shape), connections_(connections) {}
+  // `shape`: the largest shape of a connection; `ranks`: number of ranks of the communicator.
+  ForwardingSegment(uint8_t* base, const ConnectionShape& shape, int ranks, size_t connections)
+      : base_(base), shape_(shape), ranks_(ranks), connections_(connections) {}
   static size_t bytes(const ConnectionShape& shape, size_t connections);
 
   // Writes the header and the entries. Only the forwarder calls this.
@@ -52,6 +53,7 @@ class ForwardingSegment {
   struct alignas(64) Entry {
     int32_t from, to, channel;
     std::atomic<Use> use;
+    bool exchangeOnly;  // the connection has the shape of exchangeShape(); the sender sets this before it takes it
   };
   Entry& entry(size_t i) const;
   // Returns the memory that the sender's kernels and the forwarder share for a connection. Its deviceSlots are not set.
@@ -69,29 +71,32 @@ class ForwardingSegment {
 
   uint8_t* base_;
   ConnectionShape shape_;
+  int ranks_;
   size_t connections_;
 };
 
 // The forwarder's side of PXN.
 class Forwarder {
  public:
-  static Status create(const ConnectionShape& shape, std::vector<ForwardedConnection> connections,
+  static Status create(const ConnectionShape& shape, int ranks, std::vector<ForwardedConnection> connections,
                        std::unique_ptr<Forwarder>* forwarder);
 
   const std::shared_ptr<ShmSegment>& segment() const { return segment_; }
   const std::vector<ForwardedConnection>& connections() const { return connections_; }
   // Returns true if the sender has taken the connection.
   bool isTaken(size_t i) const { return view().entry(i).use.load() == ForwardingSegment::Use::Taken; }
-  ConnectionMemory memory(size_t i) const;
+  // Returns the memory of a connection that was taken. `slots`: the SIMPLE slots of connection 0.
+  ConnectionMemory memory(size_t i, uint8_t* slots) const;
   StagingCounts& counts() const { return view().counts(); }
   // Makes all sends through this rank fail from now on; the senders' error contains `why`.
   void end(const std::string& why) const { view().end(why); }
 
  private:
-  Forwarder(const ConnectionShape& shape, std::vector<ForwardedConnection> connections);
-  ForwardingSegment view() const { return {segment_->address(), shape_, connections_.size()}; }
+  Forwarder(const ConnectionShape& shape, int ranks, std::vector<ForwardedConnection> connections);
+  ForwardingSegment view() const { return {segment_->address(), shape_, ranks_, connections_.size()}; }
 
   const ConnectionShape shape_;
+  const int ranks_;
   const std::vector<ForwardedConnection> connections_;
   std::shared_ptr<ShmSegment> segment_;
   std::vector<std::unique_ptr<ZeroCopySlot[]>> zeroCopySlots_;  // connections need them, but kernels never use them
@@ -100,16 +105,19 @@ class Forwarder {
 // The sender's side of PXN: the connections of this rank through all its forwarders.
 class ForwardedSends {
  public:
-  // A connection for which this rank has asked a forwarder; `index` is its number at the forwarder.
+  // A connection for which this rank has asked a forwarder; `index` is its number at the forwarder. `exchangeOnly` is
+  // that of Communicator::isExchangeOnly.
   struct Request {
     int peer = -1;
     int channel = 0;
     size_t index = 0;
+    bool exchangeOnly = false;
   };
   // Takes the requested connections from one forwarder, which offers `connections` in total. `slots`: the SIMPLE slots
   // of the forwarder's connection 0, at the address at which this rank's GPU accesses them.
   Status take(int self, int forwarder, const ShmProcess& process, std::shared_ptr<ShmSegment> segment,
-              const ConnectionShape& shape, size_t connections, uint8_t* slots, const std::vector<Request>& requests);
+              const ConnectionShape& shape, int ranks, size_t connections, uint8_t* slots,
+              const std::vector<Request>& requests);
   // Returns null if this rank sends to the peer without a forwarder.
   const ConnectionMemory* find(int peer, int channel) const;
   bool empty() const { return memory_.empty(); }

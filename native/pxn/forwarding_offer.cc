@@ -17,7 +17,7 @@ ForwardingOffer::~ForwardingOffer() {
   logMessage(LogLevel::Info, "net", "PXN: forwarded bytes=" + std::to_string(forwardedBytes()));
 }
 
-Status ForwardingOffer::forward(const ConnectionShape& shape, const NetDeviceMemory& slots,
+Status ForwardingOffer::forward(const ConnectionShape& shape, int ranks, const NetDeviceMemory& slots,
                                 std::vector<ForwardedConnection> connections) {
   const size_t needed = connections.size() * shape.simpleSlotsBytes();
   if (forwarder_ != nullptr || connections.empty() || slots.bytes < needed) {
@@ -26,7 +26,7 @@ Status ForwardingOffer::forward(const ConnectionShape& shape, const NetDeviceMem
                            ", and once");
   }
   slots_ = slots;
-  return Forwarder::create(shape, std::move(connections), &forwarder_);
+  return Forwarder::create(shape, ranks, std::move(connections), &forwarder_);
 }
 
 void ForwardingOffer::offer(const Networks& networks) {
@@ -59,8 +59,7 @@ Status ForwardingOffer::start(NetTransport* network) {
   for (size_t i = 0; i < forwarder_->connections().size(); ++i) {
     const ForwardedConnection& one = forwarder_->connections()[i];
     if (!forwarder_->isTaken(i)) continue;
-    ConnectionMemory memory = forwarder_->memory(i);
-    memory.deviceSlots = static_cast<uint8_t*>(slots_.address) + i * memory.shape.simpleSlotsBytes();
+    const ConnectionMemory memory = forwarder_->memory(i, static_cast<uint8_t*>(slots_.address));
     Status status = network_->forward(one.from, one.to, one.channel, one.adapter, memory, registered_.get(), one.ahead);
     if (!status) return status;
   }

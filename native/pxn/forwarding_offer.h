@@ -22,7 +22,7 @@ class ForwardingOffer {
 
   // Makes this rank a forwarder. The order of `connections` numbers them; `slots` contains their SIMPLE slots in this
   // order, in memory of this rank's GPU, and must outlive this object. Call it once, before offer().
-  Status forward(const ConnectionShape& shape, const NetDeviceMemory& slots,
+  Status forward(const ConnectionShape& shape, int ranks, const NetDeviceMemory& slots,
                  std::vector<ForwardedConnection> connections);
   // Offers the connections if a network can reach `slots`. Otherwise the senders use memory of the host, and a warning
   // is logged. Further calls do nothing.

@@ -1,4 +1,5 @@
 // Natives of io.jccl.pxn.NativePxn.
+#include <utility>
 #include <vector>
 
 #include "io_jccl_pxn_NativePxn.h"
@@ -52,7 +53,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_pxn_NativePxn_sendThrough(JNIEnv* env, jclas
     });
     if (!whole || !copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
     HostCall(handle)->attachment<Pxn>().sendThrough(forwarder, bytes, static_cast<size_t>(connections),
-                                                    reinterpret_cast<uint8_t*>(slots), requests);
+                                                    reinterpret_cast<uint8_t*>(slots), std::move(requests));
     return 0;
   });
 }

@@ -9,11 +9,13 @@ namespace jccl {
 
 Status Pxn::forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections) {
   if (host_.offersNetworks()) return Status::invalid("forwarded slots: expected before connectInfo");
-  return offer_.forward(host_.engine().segmentShape().connection, slots, std::move(connections));
+  const Engine& engine = host_.engine();
+  return offer_.forward(engine.segmentShape().connection, engine.size(), slots, std::move(connections));
 }
 
 void Pxn::sendThrough(int forwarder, std::span<const uint8_t> info, size_t connections, uint8_t* slots,
-                      const std::vector<ForwardedSends::Request>& requests) {
+                      std::vector<ForwardedSends::Request> requests) {
+  for (ForwardedSends::Request& one : requests) one.exchangeOnly = host_.isExchangeOnly(one.peer, one.channel);
   const Engine& engine = host_.engine();
   ConnectInfo peer;
   Status taken = ConnectInfo::decode(info, &peer);
@@ -22,7 +24,7 @@ void Pxn::sendThrough(int forwarder, std::span<const uint8_t> info, size_t conne
   if (taken) taken = host_.sharedMemory().registry().import(peer.process, peer.offered, 0, {}, &segment);
   if (taken) {
     taken = sends_.take(engine.rank(), forwarder, peer.process, std::move(segment), engine.segmentShape().connection,
-                        connections, slots, requests);
+                        engine.size(), connections, slots, requests);
   }
   const std::string what = "connections=" + std::to_string(requests.size());
   const std::string who = "the GPU of rank=" + std::to_string(forwarder);

@@ -23,9 +23,10 @@ class Pxn final : public Attachment {
   Status forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections);
   // Takes connections through a forwarder, whose connect information is `info`. Must precede connect. `connections`:
   // number of connections that all ranks together have requested from the forwarder. `slots`: the address at which this
-  // rank's GPU accesses the forwarder's slots. If the connections cannot be taken, a warning says why.
+  // rank's GPU accesses the forwarder's slots. If the connections cannot be taken, a warning says why. The channels of all
+  // peers are set (setStagedChannels).
   void sendThrough(int forwarder, std::span<const uint8_t> info, size_t connections, uint8_t* slots,
-                   const std::vector<ForwardedSends::Request>& requests);
+                   std::vector<ForwardedSends::Request> requests);
   uint64_t forwardedBytes() const { return offer_.forwardedBytes(); }
 
   uint64_t announce(const Networks& networks) override;

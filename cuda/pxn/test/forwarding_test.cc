@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cuda/test/eight_gpus.h"
 #include "cuda/test/staged_ranks.h"
 #include "pxn/pxn.h"
 
@@ -101,6 +102,18 @@ void exchange(StagedRanks& ranks, size_t count) {
       for (size_t i = 0; i < count; ++i) ASSERT_EQ(received[rank][peer][i], valueOf(peer, rank, i));
     }
   }
+}
+
+// The first rank of a host forwards for 32 others, to 33 ranks each.
+TEST(Forwarding, ServesMoreRanksThanABlockHasConnectionsFor) {
+  if (!onEightGpus()) return;
+  constexpr int kRanksOfHost = 33;
+  std::mt19937_64 random(1);
+  PxnAddition pxn;
+  StagedRanks ranks(2 * kRanksOfHost, deviceFaultsOf(1), Slots::OnDevice, kRanksOfHost, &pxn);
+  sumUp(ranks, choiceOf(Algorithm::Ring, Protocol::Simple, kChannels), random);
+  exchange(ranks, 30);
+  for (const int forwarder : {0, kRanksOfHost}) EXPECT_GT(forwardedBytes(ranks, forwarder), 0u);
 }
 
 TEST(Forwarding, EveryAlgorithmAndProtocolBySeed) {
