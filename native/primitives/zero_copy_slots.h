@@ -21,6 +21,9 @@ struct alignas(64) ZeroCopySlot {
   uint32_t postedBytes = 0;
   uint32_t postedCheck = 0;
   std::atomic<uint64_t> postedFor{0};  // step + 1, stored last; any other value: no address is posted
+  // Sending: memory of the receiver that gets the payload instead of a slot, and the key of this memory. 0: the slot.
+  uint64_t exposedAddress = 0;
+  uint32_t exposedKey = 0;
 };
 
 // The user memory that the steps of one connection send without a copy. Only the connection's sender uses it.

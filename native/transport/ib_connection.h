@@ -63,6 +63,7 @@ class IbSendConnection final : public NetSendConnection, private IbQueuePairs::L
     const uint8_t* data = nullptr;
     IbMemory* memory = nullptr;
     bool awaitsCts = false;
+    NetExposed exposed;
     uint32_t partsLeft = 0;
   };
 
@@ -104,6 +105,7 @@ class IbRecvConnection final : public NetRecvConnection, private IbQueuePairs::L
   bool expecting() const override { return pollsLeft_ > 0; }
   Status flush(uint64_t sequence, const NetBuffer& data) override;
   Status flushed(uint64_t sequence, bool* done) override;
+  Status expose(NetMemory& memory, uint32_t* key) override;
   Status reach(NetMemory& memory) override { return reachWith(queuePairs_.adapter(), memory); }
   Status progress(int64_t nowNanos, int* work) override;
   int64_t nextDeadlineNanos() const override { return queuePairs_.adapter().nextDeadlineNanos(); }

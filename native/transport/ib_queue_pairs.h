@@ -76,7 +76,8 @@ struct IbMessageHeader {
   uint32_t bytes = 0;
   uint32_t check = 0;
   uint8_t tag = 0;
-  uint8_t atCtsAddress = 0;  // 1: the data is at the receiver-posted address
+  enum Place : uint8_t { InSlot = 0, AtCtsAddress = 1, Exposed = 2 };  // Exposed: at an address that the sender chose
+  Place place = InSlot;
   std::array<uint8_t, 6> unused{};
 };
 static_assert(sizeof(IbMessageHeader) == 24);

@@ -98,6 +98,15 @@ Status IbRecvConnection::flushed(uint64_t sequence, bool* done) {
   return tested ? tested : Status(tested.code(), "net: " + describe() + ": " + tested.message());
 }
 
+Status IbRecvConnection::expose(NetMemory& memory, uint32_t* key) {
+  auto* own = dynamic_cast<IbMemory*>(&memory);
+  if (own == nullptr) return Status::internal("expose: memory of another network");
+  const verbs::Region* region = nullptr;
+  if (Status registered = own->with(queuePairs_.adapter(), &region); !registered) return registered;
+  *key = region->rkey();
+  return Status::ok();
+}
+
 Status IbRecvConnection::onReceived(const IbWork& work, uint32_t immediate) {
   if (work.purpose == IbWork::Ping) {
     ++pings_;
@@ -150,7 +159,13 @@ Status IbRecvConnection::test(uint64_t sequence, bool* done, NetArrival* arrival
   if (header.sequence != sequence) return badHeader(header, "expected_sequence=" + std::to_string(sequence));
   if (header.tag >= kNetTags) return badHeader(header, "its protocol is unknown");
   const NetMessage message = {header.tag, header.check, header.bytes};
-  const bool atCtsAddress = header.atCtsAddress != 0;
+  if (header.place == IbMessageHeader::Exposed) {
+    if (header.bytes != tested.bytes) return badHeader(header, "written_bytes=" + std::to_string(tested.bytes));
+    *arrival = {message, nullptr};
+    window_.finish();
+    return Status::ok();
+  }
+  const bool atCtsAddress = header.place == IbMessageHeader::AtCtsAddress;
   if (atCtsAddress && (tested.cts != Slot::Cts::Sent || tested.expected != message)) {
     return badHeader(header, "it is at an address that was not posted");
   }

@@ -36,7 +36,8 @@ Status IbSendConnection::isend(uint64_t sequence, const NetMessage& message, con
   if (!window_.mayPost(sequence)) return window_.outOfOrder("isend", sequence);
   auto* memory = dynamic_cast<IbMemory*>(data.memory);
   if (message.bytes > 0 && memory == nullptr) return Status::internal("isend: the memory is not registered");
-  window_.post() = {message, static_cast<const uint8_t*>(data.address), memory, data.awaitsAddress, sharing_.parts()};
+  window_.post() = {
+      message, static_cast<const uint8_t*>(data.address), memory, data.awaitsAddress, data.exposed, sharing_.parts()};
   return Status::ok();
 }
 
@@ -106,7 +107,8 @@ Status IbSendConnection::push(uint64_t sequence) {
   Slot& sent = window_[sequence];
   const auto credit = queuePairs_->received<IbReceiveCredit>(sequence);
   const uint8_t tag = sent.message.tag;
-  if (credit.sequence != sequence || tag >= kNetTags || sent.message.bytes > credit.capacity[tag]) {
+  const bool isExposed = sent.exposed.address != 0;
+  if (credit.sequence != sequence || tag >= kNetTags || (!isExposed && sent.message.bytes > credit.capacity[tag])) {
     return Status::transport("net: " + describe() + ": message sequence=" + std::to_string(sequence) +
                              " tag=" + std::to_string(tag) + " bytes=" + std::to_string(sent.message.bytes) +
                              " does not fit the receive credit sequence=" + std::to_string(credit.sequence) +
@@ -120,11 +122,14 @@ Status IbSendConnection::push(uint64_t sequence) {
   const bool onDevice = region != nullptr && sent.memory->onDevice();
   auto* header = queuePairs_->staged<IbMessageHeader>(sequence);
   const IbClearToSend& cts = cts_[sequence % kNetInFlight];
-  const bool atCtsAddress =
-      cts.sequence == sequence && sent.message.bytes > 0 && NetMessage{cts.tag, cts.check, cts.bytes} == sent.message;
-  const uint64_t address = atCtsAddress ? cts.address : credit.address[tag];
-  const uint32_t rkey = atCtsAddress ? cts.rkey : credit.rkey[tag];
-  *header = IbMessageHeader{sequence, sent.message.bytes, sent.message.check, tag, atCtsAddress, {}};
+  const bool atCtsAddress = !isExposed && cts.sequence == sequence && sent.message.bytes > 0 &&
+                            NetMessage{cts.tag, cts.check, cts.bytes} == sent.message;
+  const uint64_t address = isExposed ? sent.exposed.address : atCtsAddress ? cts.address : credit.address[tag];
+  const uint32_t rkey = isExposed ? sent.exposed.key : atCtsAddress ? cts.rkey : credit.rkey[tag];
+  const auto place = isExposed      ? IbMessageHeader::Exposed
+                     : atCtsAddress ? IbMessageHeader::AtCtsAddress
+                                    : IbMessageHeader::InSlot;
+  *header = IbMessageHeader{sequence, sent.message.bytes, sent.message.check, tag, place, {}};
   ++inFlight_;
   for (uint32_t part = 0; part < sharing_.parts(); ++part) {
     const uint32_t from = sharing_.offset(sent.message.bytes, part);

@@ -85,12 +85,19 @@ struct NetDeviceMemory {
 // How the network accesses memory. Read suffices for sending, and works for memory that the process cannot write.
 enum class NetAccess : uint8_t { Read, Write };
 
+// Memory that the receiver has exposed (NetRecvConnection::expose), as the sender names it; address 0 stands for none.
+struct NetExposed {
+  uint64_t address = 0;
+  uint32_t key = 0;
+};
+
 struct NetBuffer {
   void* address = nullptr;
   uint32_t bytes = 0;  // bytes to send, or the most that can be received
   NetMemory* memory = nullptr;
   bool awaitsAddress = false;  // for sends: the receiver will soon post an address, so the send should wait for it
   bool hasTail = false;        // the network may use the kSlotTailBytes after the buffer, as after a slot
+  NetExposed exposed = {};     // for sends: where the data goes instead of a posted buffer
 };
 
 class NetConnection {
@@ -153,7 +160,8 @@ class NetRecvConnection : public NetConnection {
   // and has none, no address is posted, and a sender that waits for one is notified.
   virtual void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) = 0;
 
-  // Sets *done to true if the whole message has arrived, and then *arrival to the message and the address of its data.
+  // Sets *done to true if the whole message has arrived, and then *arrival to the message and the address of its data,
+  // which is null if the data went to exposed memory.
   virtual Status test(uint64_t sequence, bool* done, NetArrival* arrival) = 0;
 
   // Returns true if data arrived a moment ago. progress() then polls for more a few times before it relies on events.
@@ -164,6 +172,10 @@ class NetRecvConnection : public NetConnection {
   // overtake the data. Host memory needs no flush; connections that can access only host memory return an error.
   virtual Status flush(uint64_t sequence, const NetBuffer& data);
   virtual Status flushed(uint64_t sequence, bool* done);
+
+  // Allows the other end to write into registered memory, and sets *key to its name for this connection. Only networks
+  // whose adapters write into memory of the receiver can do this; others return an error.
+  virtual Status expose(NetMemory& memory, uint32_t* key);
 };
 
 class NetListener {

@@ -23,7 +23,7 @@ struct IbConfig {
 struct NetConfig {
   int rank = 0;
   int size = 1;
-  int channels = 1;
+  int channels = 1;                        // numbers of connections between two ranks in one direction
   std::array<uint8_t, 16> communicator{};  // id of the communicator, different for every split and every job
   std::vector<uint8_t> secret;             // known to every rank of the job and to no other process
   // encrypts all TCP connections; null: they are not encrypted. Null on all ranks or on none.

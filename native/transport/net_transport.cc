@@ -203,6 +203,29 @@ void NetTransport::attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection
   engine_.addDataLocked(&receiver);
 }
 
+Status NetTransport::exposeLocked(int peer, int channel, void* address, size_t bytes, NetExposed* exposed,
+                                  uint64_t* number) {
+  const auto receiver = receivers_.find({peer, channel});
+  if (receiver == receivers_.end()) return Status::invalid("net: recvConnection first");
+  std::unique_ptr<NetMemory> memory;
+  if (Status made = net_->registerMemory(address, bytes, NetAccess::Write, &memory); !made) return made;
+  if (memory == nullptr) return Status::transport("net: this network registers no memory");
+  if (Status allowed = receiver->second->expose(*memory, &exposed->key); !allowed) return allowed;
+  exposed->address = reinterpret_cast<uintptr_t>(address);
+  *number = nextExposed_++;
+  exposed_[*number] = std::move(memory);
+  return Status::ok();
+}
+
+void NetTransport::withdraw(uint64_t number) {
+  run([&] { exposed_.erase(number); });
+}
+
+void NetTransport::addCallback(std::shared_ptr<ProgressCallback> callback) {
+  engine_.addData(callback.get());
+  kept_.push_back(std::move(callback));
+}
+
 bool NetTransport::pollUntil(const std::function<bool()>& done, int64_t deadlineNanos) {
   while (!failed() && !done()) {
     if (monotonicNanos() >= deadlineNanos) return false;
@@ -340,6 +363,7 @@ void NetTransport::close(int64_t flushNanos) {
     early_.clear();
     listener_.reset();
     userMemory_ = {};
+    exposed_.clear();
     if (net_ != nullptr) net_->close();
   });
   if (!isStuck()) return;

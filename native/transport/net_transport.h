@@ -76,6 +76,17 @@ class NetTransport final : public ProgressEngine {
   // Returns the number of bytes sent on behalf of other ranks.
   uint64_t forwardedBytes();
 
+  // Registers memory and allows `peer` to write into it over the receive connection of this channel. *exposed is what
+  // the peer must know. Callbacks call this, which run under the engine's lock. The memory stays registered until
+  // withdraw() with the number that this sets. An error means that the peer cannot write there.
+  Status exposeLocked(int peer, int channel, void* address, size_t bytes, NetExposed* exposed, uint64_t* number);
+  void withdraw(uint64_t number);
+
+  // Polls the callback like a connection. The transport keeps it alive.
+  void addCallback(std::shared_ptr<ProgressCallback> callback);
+  // Fails the transport because of an error of `peer` that its connections do not see. Any thread may call this.
+  void fail(const Status& why, int peer) { errors_.set(why, peer); }
+
   // Returns the number of connections, in both directions, that are in use, so that every poll serves them.
   size_t active() { return engine_.active(); }
 
@@ -149,6 +160,8 @@ class NetTransport final : public ProgressEngine {
   Acceptor acceptor_;
   UserMemory userMemory_;
   std::unique_ptr<NetMemory> deviceMemory_;
+  std::map<uint64_t, std::unique_ptr<NetMemory>> exposed_;  // by number
+  uint64_t nextExposed_ = 1;
   std::map<int, std::vector<uint8_t>> peers_;
   std::map<Key, std::unique_ptr<SendProxy>> senders_;
   std::vector<std::unique_ptr<SendProxy>> forwards_;  // proxies that send on behalf of other ranks

@@ -111,9 +111,19 @@ void RecvProxy::revoke() {
   }
 }
 
+Status RecvProxy::expose(NetMemory& memory, uint32_t* key) {
+  if (connection_ == nullptr) return Status::transport("net: rank=" + std::to_string(peer_) + " is not connected");
+  Status exposed = connection_->expose(memory, key);
+  exposes_ = exposes_ || exposed.isOk();
+  return exposed;
+}
+
 Status RecvProxy::deliver(uint64_t step, const NetArrival& arrival) {
   const NetMessage& message = arrival.message;
   const auto protocol = static_cast<Protocol>(message.tag);
+  if (arrival.data == nullptr && !(exposes_ && protocol == Protocol::Simple)) {
+    return refuse(step, message, "its data went to memory that this connection does not expose");
+  }
   LLCodec::scrubRest(memory_.llSlot(step), memory_.shape.llSlotBytes(), step,
                      protocol == Protocol::LL ? message.bytes : 0);
   switch (protocol) {

@@ -32,6 +32,9 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   // Stops receiving for good if data may be in flight to an address that a ZeroCopySlot posted.
   void revoke();
 
+  // Allows the sender to write into registered memory; see NetRecvConnection::expose. Called under the engine's lock.
+  Status expose(NetMemory& memory, uint32_t* key);
+
   bool expecting() const override { return attached() && connection_->expecting(); }
 
  private:
@@ -58,6 +61,7 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   std::unique_ptr<uint64_t[]> landing_;       // 8 LL slots, then 8 LL128 slots; pages are touched only when used
   std::unique_ptr<NetMemory> slotsMemory_;    // null if the network needs no registration
   std::unique_ptr<NetMemory> landingMemory_;  // landing_; null if the network needs no registration
+  bool exposes_ = false;                      // the sender may write into memory other than slots
   Status attached_;                           // the error if attach() could not register the memory
   uint64_t posted_ = first_;                  // the next step to post
   uint64_t taken_ = first_;                   // the next step that has not arrived

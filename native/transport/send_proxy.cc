@@ -78,6 +78,7 @@ Status SendProxy::post(bool* posted) {
   if (Status dialled = dial(); !dialled) return dialled;
   NetBuffer buffer{data, bytes, registered_.get(), isZeroCopy && zeroCopy.awaitsAddress};
   buffer.hasTail = protocol == Protocol::Simple && !isZeroCopy;
+  buffer.exposed = {zeroCopy.exposedAddress, zeroCopy.exposedKey};
   if (protocol == Protocol::Simple && memory_.deviceSlots != nullptr) buffer.memory = deviceSlots_;
   if (isZeroCopy && registered_ != nullptr) {
     NetMemory* users = userMemory_.reach(*connection_, buffer, NetAccess::Read);
@@ -114,6 +115,7 @@ Status SendProxy::advance(int64_t nowNanos, int* work) {
     ZeroCopySlot& zeroCopy = memory_.zeroCopySlot(done_++);
     zeroCopy.userData = nullptr;
     zeroCopy.awaitsAddress = false;
+    zeroCopy.exposedAddress = 0;
   }
   if (done_ != before) {
     memory_.head->head.store(done_, std::memory_order_release);
