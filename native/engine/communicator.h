@@ -68,10 +68,14 @@ class Communicator final {
     return attached;
   }
   // For attachments.
+  int rank() const { return config_.engine.rank; }
+  int size() const { return config_.engine.size; }
   uint64_t token() const { return config_.engine.token[0]; }  // the same on all ranks
   NetConfig netConfig() const;
   SharedMemory& sharedMemory() { return *shared_; }
   NetworkSlots& slots() { return slots_; }
+  // Returns the network in use; null if no peer is reached over a network.
+  NetTransport* networkInUse() const { return net_.get(); }
   bool offersNetworks() const { return networks_.isOpen(); }
   // Tells on which channels kernels use connections with a peer over a network, and which of them carry only exchanges:
   // these have the shape of exchangeShape(). Other channels get no connection with the peer. Must precede connect.

@@ -339,6 +339,27 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
     SymmetricMemory allocateSymmetric(long bytes);
 
     /**
+     * Allocates a window on every rank: {@linkplain #allocateSymmetric symmetric memory} of the host that ranks read and
+     * write at each other by {@linkplain Window one-sided operations}, over any transport. All ranks call this method
+     * together, like a collective, with the same size. This call waits for the operations of this communicator.
+     *
+     * <pre>{@code
+     * try (Window window = comm.allocateWindow(bytes)) {
+     *     window.putSignal(right, 0, DataBuffer.of(halo), 0);
+     *     window.waitSignal(left, 0, 1); // the halo of the left rank is here
+     * }
+     * }</pre>
+     *
+     * @param bytes the number of bytes of each rank, at least 1
+     * @return the window, which {@link Window#close()} frees
+     * @throws IllegalArgumentException on all ranks if their sizes differ or are not positive
+     * @throws DeviceException if the ranks of this communicator have devices
+     * @throws JcclException on all ranks, with nothing allocated, if any rank cannot allocate or map the memory; the
+     *     message names the rank and the reason. Otherwise as {@link Work#await()}
+     */
+    Window allocateWindow(long bytes);
+
+    /**
      * Splits the communicator: the ranks of each color get a new communicator, ordered by key and then by their current
      * rank. All ranks call this method, and it returns when all have called it. If the thread is interrupted while it
      * waits, this communicator fails, and the failure names this rank to the others.

@@ -8,7 +8,7 @@ import io.jccl.runtime.SymmetricAllocation;
  *
  * <p>Any thread may call any method except {@link #close()}, which all ranks call together.
  */
-public sealed interface SymmetricMemory extends AutoCloseable permits SymmetricAllocation {
+public sealed interface SymmetricMemory extends AutoCloseable permits SymmetricAllocation, Window {
 
     /** Returns the number of bytes, which is the same on all ranks. */
     long bytes();

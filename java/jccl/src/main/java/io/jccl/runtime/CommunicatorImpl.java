@@ -16,6 +16,7 @@ import io.jccl.Registration;
 import io.jccl.StreamOperations;
 import io.jccl.SymmetricMemory;
 import io.jccl.TimedOperations;
+import io.jccl.Window;
 import io.jccl.WireFormat;
 import io.jccl.Work;
 import io.jccl.control.ControlNetwork;
@@ -27,7 +28,9 @@ import io.jccl.init.CommunicatorInitializer;
 import io.jccl.init.InitializedCommunicator;
 import io.jccl.internal.Arguments;
 import io.jccl.membership.JobMembers;
+import io.jccl.nativelib.Code;
 import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.NativeWindow;
 import io.jccl.wire.RankList;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -35,8 +38,11 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -58,6 +64,9 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
     private volatile long[] counted = {}; // counters at the time of close()
+    private final AtomicInteger windowNumber = new AtomicInteger();
+    private final Set<WindowAllocation> windows = ConcurrentHashMap.newKeySet(); // keeps their memory reachable
+    private boolean reportedWindows; // used by the watchdog
     private volatile boolean childFailed; // a split, shrink or reform failed: others may continue without this rank
 
     private CommunicatorImpl(InitializedCommunicator initialized) {
@@ -80,8 +89,14 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         this.recorder = new FlightRecorder(initialized, status, queue.issues());
         this.host = new HostBackend(queue, initialized.host().choices(), initialized.rank(), initialized.size());
         this.device = deviceBackend(timeoutNanos);
+        if (device == null) {
+            NativeWindow.attach(initialized.host().engine());
+        }
         this.issuer = issuer(null, null);
-        this.queueCheck = now -> queue.check();
+        this.queueCheck = now -> {
+            queue.check();
+            checkWindows();
+        };
         ControlNetwork control = initialized.membership().control();
         StallDetector<?> ofQueue = StallDetector.ofQueue(queue, control);
         this.deviceDeadline = deviceEngine.map(engine -> new DeviceDeadline(engine, control, timeoutNanos));
@@ -279,6 +294,42 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         }
     }
 
+    @Override
+    public Window allocateWindow(long bytes) {
+        begin().close(); // throws if this communicator is closed or has failed
+        if (device != null) {
+            throw new DeviceException("bytes=" + bytes + ": the ranks of this communicator have GPUs, and a window is"
+                    + " memory of the host; allocate it with a communicator without CommunicatorConfig.device");
+        }
+        try (LogContext logs = queue.events().logContext()) {
+            WindowAllocation window = WindowAllocation.allocate(
+                    this,
+                    host,
+                    failures,
+                    windowNumber.getAndIncrement(),
+                    bytes,
+                    Deadlines.nanos(initialized.facts().timeout()));
+            windows.add(window);
+            return window;
+        }
+    }
+
+    /** Reports a network that has failed while peers put and this rank computes, so that the peers do not wait for it. */
+    private void checkWindows() {
+        if (!windows.isEmpty()
+                && !reportedWindows
+                && failures.current() == null
+                && NativeWindow.hasNetworkFailed(queue.engine())) {
+            reportedWindows = true;
+            failures.reportUnmet(Code.TRANSPORT, "one-sided operations");
+        }
+    }
+
+    /** Removes a window from those whose use ends when the communicator is closed. */
+    void forget(WindowAllocation window) {
+        windows.remove(window);
+    }
+
     /** Executes a body during which no operation may be issued. Works after a failure, too. */
     <T> T whileNothingIsIssued(Supplier<T> body) {
         queue.beginIssue();
@@ -462,6 +513,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         if (closing.compareAndSet(false, true)) {
             CommunicatorSpan span = JfrEvents.beginCommunicator("close");
             try (LogContext logs = queue.events().logContext()) {
+                windows.forEach(WindowAllocation::endUse);
                 Closing.close(initialized, queue, host, device, failures, this::unwatch, () -> closed = true);
             } finally {
                 Failure failure = failures.current();

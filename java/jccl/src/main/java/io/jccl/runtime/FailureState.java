@@ -211,7 +211,12 @@ final class FailureState implements FailureListener {
                 .lastError());
     }
 
-    private Failure ended(int status, String operation, long sequence, long timeoutNanos, Supplier<String> detail) {
+    /**
+     * Like {@link #ended(int, String, long, long)}, for a call that is no operation of the engine.
+     *
+     * @param detail returns the reason of the error
+     */
+    Failure ended(int status, String operation, long sequence, long timeoutNanos, Supplier<String> detail) {
         Failure cause = failure.get();
         if (cause != null) {
             return cause;
@@ -226,6 +231,16 @@ final class FailureState implements FailureListener {
         awaitAgreedFailure();
         cause = failure.get();
         return cause != null ? cause : fail(ownView(status, text, Duration.ofNanos(System.nanoTime() - start)));
+    }
+
+    /**
+     * Reports an error of the native interface that no call of this rank has met. The communicator fails once the ranks
+     * agree.
+     *
+     * @param status the code of the error
+     */
+    void reportUnmet(int status, String text) {
+        control.report(kind(status), engine.lastEntered(), text + " on rank=" + rank + ": " + engine.lastError());
     }
 
     /**

@@ -13,6 +13,7 @@ import io.jccl.runtime.TransfersCall.Transfer;
 import io.jccl.tuning.ChoiceTable;
 import java.lang.ref.Reference;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
@@ -56,6 +57,11 @@ final class HostBackend implements Backend, CallHandler {
             @Override
             public DataBuffer slice(long offsetBytes, long count, DataType type) {
                 return memory.slice(offsetBytes, count, type);
+            }
+
+            @Override
+            public Optional<HostBuffer> host() {
+                return Optional.of(memory);
             }
 
             @Override

@@ -2,6 +2,7 @@ package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
+import io.jccl.HostBuffer;
 import io.jccl.JcclException;
 import io.jccl.Registration;
 import io.jccl.SymmetricMemory;
@@ -10,6 +11,7 @@ import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** This rank's part of symmetric memory: memory of the backend that executes operations on it, and its registration. */
@@ -29,6 +31,11 @@ public final class SymmetricAllocation implements SymmetricMemory {
 
         /** Returns elements of the memory; the caller has checked that the memory contains them. */
         DataBuffer slice(long offsetBytes, long count, DataType type);
+
+        /** Returns the memory as a buffer of the host; empty for memory of a device. */
+        default Optional<HostBuffer> host() {
+            return Optional.empty();
+        }
 
         /** Lets operations use the memory, once it is registered; all ranks call this together. */
         default void use(CommunicatorImpl communicator, Registration registration) {}
@@ -54,13 +61,24 @@ public final class SymmetricAllocation implements SymmetricMemory {
      * @throws JcclException on all ranks if any rank cannot allocate; the message names the rank and the reason
      */
     static SymmetricAllocation allocate(CommunicatorImpl communicator, Backend backend, long bytes) {
+        return allocate(communicator, backend, bytes, (data, size) -> data);
+    }
+
+    /** Returns the number of bytes to allocate for an allocation of {@code bytes} on each of {@code size} ranks. */
+    @FunctionalInterface
+    interface Room {
+        long totalBytes(long bytes, int size);
+    }
+
+    /** Like {@link #allocate(CommunicatorImpl, Backend, long)}, with memory for more than the elements. */
+    static SymmetricAllocation allocate(CommunicatorImpl communicator, Backend backend, long bytes, Room room) {
         Memory memory = null;
         String refusal = "";
         if (bytes > 0) {
             try {
                 memory = communicator.whileNothingIsIssued(() -> {
                     drain(backend);
-                    return backend.allocate(bytes);
+                    return backend.allocate(room.totalBytes(bytes, communicator.size()));
                 });
             } catch (JcclException e) {
                 refusal = e.getMessage();
@@ -109,6 +127,11 @@ public final class SymmetricAllocation implements SymmetricMemory {
         if (!failed.isEmpty()) {
             throw new JcclException(failed);
         }
+    }
+
+    /** Returns the memory as a buffer of the host; empty for memory of a device. */
+    Optional<HostBuffer> host() {
+        return memory.host();
     }
 
     @Override

@@ -28,6 +28,7 @@ class NativeLayersTest {
             entry("profiler", 5),
             entry("collnet", 5),
             entry("pxn", 5),
+            entry("windows", 5),
             entry("jni", 4),
             entry("engine", 3),
             entry("collectives", 2),

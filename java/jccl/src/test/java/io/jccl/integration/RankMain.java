@@ -16,6 +16,7 @@ import io.jccl.Registration;
 import io.jccl.SymmetricMemory;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
+import io.jccl.Window;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -92,6 +93,8 @@ public final class RankMain {
             case "collnet" -> CollNetScenarios.used(id, rank, size);
             case "collnet-device" -> CollNetScenarios.usedOnDevice(id, rank, size, collNetConfig(rest));
             case "collnet-device-work" -> deviceWork(id, rank, size, 0, collNetConfig(rest));
+            case "windows" -> windows(id, rank, size, rest.get(0));
+            case "windows-passive" -> putToAPassiveRank(id, rank, size, rest.get(0));
             case "registered-buffers" -> registeredBuffers(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
         }
@@ -276,6 +279,61 @@ public final class RankMain {
             default -> {}
         }
         return false;
+    }
+
+    /** Rank 1 puts to rank 2 until the communicator fails; the other ranks call nothing. Argument: a transport. */
+    private static void putToAPassiveRank(UniqueId id, int rank, int size, String transport) {
+        CommunicatorConfig config =
+                LocalRanks.config().transport(TransportKind.valueOf(transport)).build();
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            Window window = comm.allocateWindow(1 << 20);
+            CompletableFuture<JcclException> failure = new CompletableFuture<>();
+            comm.onFailure(failure::complete);
+            DataBuffer data = DataBuffer.of(new byte[1 << 20]);
+            print("READY");
+            try {
+                while (rank == 1) {
+                    window.put(2, 0, data);
+                }
+                throw failure.join();
+            } catch (JcclException e) {
+                print("FAILED " + describe(e));
+            }
+            try {
+                window.fetchAdd(rank, 0, 0);
+            } catch (JcclException e) {
+                print("AGAIN " + describe(e) + " cause=" + (e.getCause() instanceof JcclException));
+            }
+            window.close();
+        }
+        print("CLOSED");
+    }
+
+    /** Checks one-sided operations, prints READY, and repeats them until the communicator fails. Argument: a transport. */
+    private static void windows(UniqueId id, int rank, int size, String transport) {
+        CommunicatorConfig config =
+                LocalRanks.config().transport(TransportKind.valueOf(transport)).build();
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            WindowHistory.run(comm, 2, 30, size);
+            Window window = comm.allocateWindow(1 << 20);
+            DataBuffer data = DataBuffer.of(new byte[1 << 20]);
+            print("READY");
+            try {
+                while (true) {
+                    window.putSignal((rank + 1) % size, 0, data, 0);
+                    window.waitSignal((rank + size - 1) % size, 0, 1);
+                }
+            } catch (JcclException e) {
+                print("FAILED " + describe(e));
+            }
+            try {
+                window.signal(rank, 0);
+            } catch (JcclException e) {
+                print("AGAIN " + describe(e) + " cause=" + (e.getCause() instanceof JcclException));
+            }
+            window.close();
+        }
+        print("CLOSED");
     }
 
     private static String describe(JcclException e) {
