@@ -43,6 +43,30 @@ class ExamplesTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
+    void aPlateCoolsTheSameOnAnyNumberOfRanks(int size) throws Exception {
+        String[] arguments = {"--width", "40", "--height", "31", "--steps", "100"};
+        String one = processes().run(1, HeatStencil.class, arguments).get(0);
+        String several = processes().run(size, HeatStencil.class, arguments).get(0);
+        assertThat(value(several, "ranks=" + size + ": (heat \\S+, hash \\w+)"))
+                .isEqualTo(value(one, "ranks=1: (heat \\S+, hash \\w+)"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void aWorkQueueGivesEachRowToOneRank(int size) throws Exception {
+        String[] arguments = {"--width", "60", "--height", "400", "--limit", "300"};
+        String one = processes().run(1, WorkQueue.class, arguments).get(0);
+        String several = processes().run(size, WorkQueue.class, arguments).get(0);
+        assertThat(value(several, "ranks=" + size + ": picture with hash (\\w+)"))
+                .isEqualTo(value(one, "ranks=1: picture with hash (\\w+)"));
+        int rows = linesOf(several, "rank \\d+ computed").stream()
+                .mapToInt(line -> Integer.parseInt(line.split(" ")[3]))
+                .sum();
+        assertThat(rows).isEqualTo(400);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
     void dataParallelTrainingEqualsThatOfOneRankWithTheWholeBatch(int size) throws Exception {
         String[] arguments = {"--hidden", "64", "--steps", "100", "--check"};
         String output =
