@@ -1,6 +1,7 @@
 #include "engine/channel.h"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include "engine/channel_scratch.h"
@@ -17,6 +18,10 @@ constexpr size_t kZeroCopySendsAhead = 4;
 // Smallest buffer that is sent without a copy. For smaller ones, waiting until the last chunk has left costs more than
 // the copy.
 constexpr size_t kMinZeroCopyBytes = 16 * 1024;
+
+// A leader sends all its data for another leader before it receives. So this data, of `count` elements, must fit into
+// half of the slots.
+bool fitsHalfOfTheSlots(size_t count, size_t sliceCount) { return count <= kSlots / 2 * sliceCount; }
 
 template <class Primitives>
 constexpr bool kNarrows = std::is_same_v<Primitives, WirePrimitives>;
@@ -110,18 +115,21 @@ void Channel::run(const Operation& operation, Transfer& transfer) {
   }
 }
 
-template <class Primitives>
-void Channel::runWith(const Operation& operation, Transfer& transfer) {
-  constexpr Protocol P = Primitives::kProtocol;
+// Returns the largest number of elements of a step.
+size_t Channel::sliceCount(const Choice& choice, Protocol protocol, size_t elementBytes) const {
   const ConnectionShape& shape = sends_[size_ == 1 ? 0 : directSend_[0]->peer].memory.shape;
-  const size_t element = transfer.elementBytes;
-  uint32_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(P);
-  if (P != Protocol::Simple) {
+  uint32_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(protocol);
+  if (protocol != Protocol::Simple) {
     // Over a network, chunks of every protocol travel in SIMPLE slots, so they must also fit into a SIMPLE slot.
     capacity = std::min({capacity, kMaxPackedSliceBytes, shape.payloadCapacity(Protocol::Simple)});
   }
-  transfer.zeroCopy = P == Protocol::Simple && !kNarrows<Primitives> && sendsZeroCopy(operation);
-  transfer.sliceCount = sliceCountOf(operation.choice, capacity, element);
+  return sliceCountOf(choice, capacity, elementBytes);
+}
+
+template <class Primitives>
+void Channel::runWith(const Operation& operation, Transfer& transfer) {
+  transfer.zeroCopy = Primitives::kProtocol == Protocol::Simple && !kNarrows<Primitives> && sendsZeroCopy(operation);
+  transfer.sliceCount = sliceCount(operation.choice, Primitives::kProtocol, transfer.elementBytes);
   if constexpr (kNarrows<Primitives>) {
     // Chunks of whole blocks have fewer scales.
     if (transfer.sliceCount > kWireBlock) transfer.sliceCount -= transfer.sliceCount % kWireBlock;
@@ -184,6 +192,14 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   primitives.finish();
 }
 
+bool Channel::exchangesByHosts(const Operation& operation) const {
+  const Choice& choice = operation.choice;
+  if (choice.algorithm != Algorithm::Direct || (choice.flags & Choice::kByHosts) == 0) return false;
+  if (hosts_.count() == 1 || !hosts_.areConsecutive() || size_ - 1 > kMaxFanout) return false;
+  const size_t slice = sliceCount(choice, choice.protocol, sizeOf(operation.code.type));
+  return fitsHalfOfTheSlots(hosts_.largest() * hosts_.largest() * operation.count, slice);
+}
+
 // Returns true if only the leaders of hosts send to other hosts. All ranks get the same answer.
 bool Channel::runsByHosts(const Operation& operation, const Transfer& transfer) const {
   if ((operation.choice.flags & Choice::kByHosts) == 0 || hosts_.count() == 1) return false;
@@ -196,12 +212,10 @@ bool Channel::runsByHosts(const Operation& operation, const Transfer& transfer) 
     case Collective::AllGather:
     case Collective::ReduceScatter: {
       if (!hosts_.areConsecutive() || operation.counts != nullptr || operation.choice.channels != 1) return false;
-      // A leader sends all its data for another leader before it receives, so this data must fit into half of the
-      // slots.
-      size_t largest = 0;
-      for (int host = 0; host < hosts_.count(); ++host) largest = std::max(largest, hosts_.ranksOf(host).count);
-      return largest * operation.count <= kSlots / 2 * transfer.sliceCount;
+      return fitsHalfOfTheSlots(hosts_.largest() * operation.count, transfer.sliceCount);
     }
+    case Collective::AllToAll:
+      return true;  // the engine has asked exchangesByHosts
     default:
       return false;
   }
@@ -237,6 +251,16 @@ Channel::HostLinks Channel::hostLinks(int root) {
   return links;
 }
 
+Channel::HostLinks Channel::linksInside() {
+  HostLinks links;
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_ || hosts_[peer] != hosts_[rank_]) continue;
+    links.recv[static_cast<size_t>(links.peers)] = &recvs_[peer];
+    links.send[static_cast<size_t>(links.peers++)] = &sends_[peer];
+  }
+  return links;
+}
+
 template <class Primitives>
 void Channel::runByHosts(const Operation& operation, const Transfer& transfer) {
   const bool rooted = hasRoot(operation.code.collective);
@@ -253,6 +277,8 @@ void Channel::runByHosts(const Operation& operation, const Transfer& transfer) {
       return gatherByHosts<Primitives>(hosts, operation, transfer, space);
     case Collective::ReduceScatter:
       return scatterByHosts<Primitives>(hosts, operation, transfer, space);
+    case Collective::AllToAll:
+      return exchangeByHosts<Primitives>(hosts, operation, transfer, space);
     default:
       if (rooted) return runWithRootByHosts<Primitives>(hosts, plan, operation, transfer, space);
       return reduceToAllByHosts<Primitives>(hosts, plan, transfer, space);
@@ -360,12 +386,12 @@ void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const
     return;
   }
   const size_t bytes = whole * transfer.elementBytes;
-  if (hostSum_.bytes() < bytes && !MappedMemory::mapAnonymous(bytes, hostSum_)) {
+  if (hostMemory_.bytes() < bytes && !MappedMemory::mapAnonymous(bytes, hostMemory_)) {
     waiter_.control().fail(Code::NoMemory);
     return;
   }
   Transfer sum = transfer;
-  sum.output = hostSum_.base();
+  sum.output = hostMemory_.base();
   sum.zeroCopy = false;
   Transfer exchanged = sum;
   exchanged.input = sum.output;
@@ -387,6 +413,104 @@ void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const
   if (between.failed()) return;
   out.copy(static_cast<size_t>(rank_) * part, 0, part);
   for (int i = 0; i < hosts.members; ++i) out.sendTo(i, static_cast<size_t>(rank_ + 1 + i) * part, part);
+}
+
+// Runs an all-to-all by hosts: members send their leader what is for other hosts, each leader sends every other leader
+// one message, and passes the blocks that arrive on to its members. The ranks of a host exchange their blocks meanwhile.
+template <class Primitives>
+void Channel::exchangeByHosts(HostLinks& hosts, const Operation& operation, const Transfer& whole, uint8_t* space) {
+  Transfer transfer = whole;
+  transfer.zeroCopy = false;  // the blocks of other hosts do not stay in memory of the user
+  const size_t block = operation.count;
+  const ring::Part own = hosts_.ranksOf(hosts_[rank_]);
+  // A row has the blocks that a rank sends to all other hosts, or receives from them, in rank order.
+  const OutsideRow row{own.begin * block, (own.begin + own.count) * block,
+                       (static_cast<size_t>(size_) - own.begin - own.count) * block, own.begin > 0,
+                       own.begin + own.count < static_cast<size_t>(size_)};
+  HostLinks inside = linksInside();
+  const Links insideLinks = inside.all();
+  Primitives local(waiter_, transfer, insideLinks, space);
+  const auto exchangeInside = [&] {
+    const auto peerOf = [&](int link) {
+      const size_t peer = own.begin + static_cast<size_t>(link);
+      return peer < static_cast<size_t>(rank_) ? peer : peer + 1;
+    };
+    for (int link = 0; link < inside.peers; ++link) local.sendTo(link, peerOf(link) * block, block);
+    local.copy(static_cast<size_t>(rank_) * block, static_cast<size_t>(rank_) * block, block);
+    for (int link = 0; link < inside.peers; ++link) local.recvFrom(link, peerOf(link) * block, block);
+  };
+  if (hosts.leader != rank_) {
+    constexpr int kLeader = 0;  // the leader is the first rank of its host
+    if (row.hasBefore) local.sendTo(kLeader, 0, row.before);
+    if (row.hasAfter) local.sendTo(kLeader, row.afterBegin, row.after);
+    exchangeInside();
+    if (row.hasBefore) local.recvFrom(kLeader, 0, row.before);
+    if (row.hasAfter) local.recvFrom(kLeader, row.afterBegin, row.after);
+    return;
+  }
+  const size_t element = transfer.elementBytes;
+  const size_t rowCount = row.before + row.after;
+  const size_t outside = own.count * rowCount;  // elements that this host sends to other hosts, or receives from them
+  if (hostMemory_.bytes() < 3 * outside * element && !MappedMemory::mapAnonymous(3 * outside * element, hostMemory_)) {
+    waiter_.control().fail(Code::NoMemory);
+    return;
+  }
+  uint8_t* rows = hostMemory_.base();  // a row for each rank of this host: first those to send, then those that arrived
+  uint8_t* sent = rows + outside * element;
+  uint8_t* arrived = sent + outside * element;
+  const auto move = [element](uint8_t* to, size_t toAt, const uint8_t* from, size_t fromAt, size_t count) {
+    if (count != 0) std::memcpy(to + toAt * element, from + fromAt * element, count * element);
+  };
+  // Calls body(link, first rank, ranks, place of the host's blocks in a row, place of the host in `sent` and `arrived`).
+  const auto forOtherHosts = [&](const auto& body) {
+    size_t place = 0;
+    for (int host = 0, link = 0; host < hosts_.count(); ++host) {
+      if (host == hosts_[rank_]) continue;
+      const ring::Part ranks = hosts_.ranksOf(host);
+      body(link++, ranks, place / own.count, place);
+      place += own.count * ranks.count * block;
+    }
+  };
+  Transfer collected = transfer;
+  collected.input = collected.output = rows;
+  Transfer exchanged = transfer;
+  exchanged.input = sent;
+  exchanged.output = arrived;
+  const Links fromMembers = hosts.fromMembers(), leaders = hosts.betweenLeaders(), toMembers = hosts.toMembers();
+  Primitives in(waiter_, collected, fromMembers, space);
+  Primitives between(waiter_, exchanged, leaders, space);
+  Primitives out(waiter_, collected, toMembers, space);
+  move(rows, 0, transfer.input, 0, row.before);
+  move(rows, row.before, transfer.input, row.afterBegin, row.after);
+  for (int i = 0; i < hosts.members; ++i) {
+    const size_t at = static_cast<size_t>(i + 1) * rowCount;
+    if (row.hasBefore) in.recvFrom(i, at, row.before);
+    if (row.hasAfter) in.recvFrom(i, at + row.before, row.after);
+  }
+  if (in.failed()) return;
+  forOtherHosts([&](int link, ring::Part ranks, size_t inRow, size_t place) {
+    const size_t blocks = ranks.count * block;
+    for (size_t i = 0; i < own.count; ++i) move(sent, place + i * blocks, rows, i * rowCount + inRow, blocks);
+    between.sendTo(link, place, own.count * blocks);
+  });
+  exchangeInside();
+  forOtherHosts([&](int link, ring::Part ranks, size_t inRow, size_t place) {
+    between.recvFrom(link, place, own.count * ranks.count * block);
+    if (between.failed()) return;
+    for (size_t from = 0; from < ranks.count; ++from) {
+      for (size_t to = 0; to < own.count; ++to) {
+        move(rows, to * rowCount + inRow + from * block, arrived, place + (from * own.count + to) * block, block);
+      }
+    }
+  });
+  if (between.failed() || local.failed()) return;
+  move(transfer.output, 0, rows, 0, row.before);
+  move(transfer.output, row.afterBegin, rows, row.before, row.after);
+  for (int i = 0; i < hosts.members; ++i) {
+    const size_t at = static_cast<size_t>(i + 1) * rowCount;
+    if (row.hasBefore) out.sendTo(i, at, row.before);
+    if (row.hasAfter) out.sendTo(i, at + row.before, row.after);
+  }
 }
 
 bool Channel::sendsZeroCopy(const Operation& operation) const {

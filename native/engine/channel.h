@@ -70,6 +70,9 @@ class Channel {
   // recorded in the wait control.
   void run(const Operation& operation, Transfer& transfer);
 
+  // Returns true if run() executes an all-to-all with equal counts, on one channel. All ranks get the same answer.
+  bool exchangesByHosts(const Operation& operation) const;
+
   // Sets `space` to scratch memory for chunks of LL and LL128: one slice of each of `links` receive connections, and one
   // slice to send. Returns false, and records the failure, if there is no memory. Defined in channel_scratch.h.
   template <Protocol P>
@@ -100,11 +103,13 @@ class Channel {
 
     Links fromMembers() { return {recv.data(), members, nullptr, 0, 0}; }
     Links toMembers() { return {nullptr, 0, send.data(), members, 0}; }
+    Links all() { return {recv.data(), peers, send.data(), peers, 0}; }
     Links betweenLeaders() {
       return {recv.data() + members, peers - members, send.data() + members, peers - members, hostsBefore};
     }
   };
   HostLinks hostLinks(int root);
+  HostLinks linksInside();  // to the other ranks of this rank's host, in rank order
   template <class Primitives>
   void reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const Transfer& transfer, uint8_t* space);
   template <class Primitives>
@@ -115,6 +120,18 @@ class Channel {
   template <class Primitives>
   void scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
 
+  // The blocks of an all-to-all that cross hosts, seen from one rank: those of ranks before and after its own host.
+  struct OutsideRow {
+    size_t before = 0;  // elements, from the start of the buffer
+    size_t afterBegin = 0;
+    size_t after = 0;
+    bool hasBefore = false;
+    bool hasAfter = false;
+  };
+  template <class Primitives>
+  void exchangeByHosts(HostLinks& hosts, const Operation& operation, const Transfer& whole, uint8_t* space);
+
+  size_t sliceCount(const Choice& choice, Protocol protocol, size_t elementBytes) const;
   template <class Primitives>
   bool scratchOf(int links, const Transfer& transfer, uint8_t*& space);
   bool runsByHosts(const Operation& operation, const Transfer& transfer) const;
@@ -132,8 +149,8 @@ class Channel {
   std::vector<int> ringOrder_;  // [i]: the rank that is i places after this rank in the ring
   int ringPosition_ = 0;
   RankHosts hosts_;
-  // used by a leader in a reduce-scatter: the sum of its host's inputs, which is larger than the output
-  MappedMemory hostSum_;
+  // used by a leader: in a reduce-scatter for the sum of its host's inputs, in an all-to-all for what crosses hosts
+  MappedMemory hostMemory_;
   std::unique_ptr<AddedSchedule> added_;
   bool treeSet_ = false;
   int treeUp_ = -1;

@@ -31,6 +31,12 @@ class RankHosts {
   int firstOf(int host) const {
     return static_cast<int>(std::find(hostOf_.begin(), hostOf_.end(), host) - hostOf_.begin());
   }
+  // Returns the number of ranks of the host that has the most.
+  size_t largest() const {
+    size_t most = 0;
+    for (int host = 0; host < count_; ++host) most = std::max(most, sizeOf(host));
+    return most;
+  }
   size_t sizeOf(int host) const { return static_cast<size_t>(std::count(hostOf_.begin(), hostOf_.end(), host)); }
 
  private:

@@ -71,6 +71,11 @@ Code Engine::runHere(OperationCode code, const Choice& choice, uint64_t send, ui
   setCount(operation, static_cast<size_t>(count), root, config_.size);
   operation.part = part;
   setWire(operation, wire);
+  if (code.collective == Collective::AllToAll && channels_[0]->exchangesByHosts(operation)) {
+    operation.choice.channels = 1;
+    operation.moved = operation.bytes * static_cast<size_t>(config_.size);
+    return execute(operation, timeoutNanos);
+  }
   if (isExchange(code.collective)) return runExchange(operation, timeoutNanos);
   return execute(operation, timeoutNanos);
 }

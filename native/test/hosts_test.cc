@@ -114,6 +114,22 @@ TEST_P(HostsTest, ReduceScatterGivesEachRankItsPartOfTheSum) {
   });
 }
 
+TEST_P(HostsTest, AllToAllGivesEachRankItsBlocks) {
+  forAll([](Engine& communicator, size_t count) {
+    const size_t all = static_cast<size_t>(size()) * count;
+    Guarded send = filled(communicator.rank(), all);
+    Guarded recv(all * 4);
+    run(communicator, Collective::AllToAll, send, recv, count, 0);
+    for (int rank = 0; rank < size(); ++rank) {
+      for (size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(valueOf(rank, static_cast<size_t>(communicator.rank()) * count + i),
+                  recv.get<int32_t>(static_cast<size_t>(rank) * count + i));
+      }
+    }
+    for (size_t i = 0; i < all; ++i) ASSERT_EQ(valueOf(communicator.rank(), i), send.get<int32_t>(i));
+  });
+}
+
 TEST_P(HostsTest, ABarrierWaitsForAll) {
   std::atomic<int> here{0};
   forAll([&](Engine& communicator, size_t) {
@@ -135,6 +151,7 @@ std::string nameOfCase(const ::testing::TestParamInfo<Parameter>& info) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, HostsTest,
     ::testing::Combine(::testing::Values(std::vector<int>{0, 1}, std::vector<int>{0, 0}, std::vector<int>{0, 0, 1, 1},
+                                         std::vector<int>{0, 0, 0, 1, 2, 2}, std::vector<int>{0, 1, 1},
                                          std::vector<int>{0, 1, 0, 1, 2}, std::vector<int>{0, 0, 0, 1, 2, 2, 1}),
                        ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple), ::testing::Values(1, 2)),
     nameOfCase);
@@ -142,7 +159,8 @@ INSTANTIATE_TEST_SUITE_P(
 // A leader that lacks the data of one of its members forwards nothing that other ranks would take for the result.
 TEST(Hosts, NoRankGetsAResultThatLacksARank) {
   constexpr size_t kCount = 8;
-  for (const Collective collective : {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter}) {
+  for (const Collective collective :
+       {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter, Collective::AllToAll}) {
     for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
       RankThreads ranks(5);
       for (int rank = 0; rank < 5; ++rank) ASSERT_TRUE(ranks[rank].setHosts({0, 0, 0, 1, 1}).isOk());

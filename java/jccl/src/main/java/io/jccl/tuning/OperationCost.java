@@ -28,6 +28,9 @@ public record OperationCost(double localHops, double netHops, double steps, doub
      */
     private static final int MAX_BY_HOSTS_BYTES = 64 * 1024;
 
+    /** The largest message of an all-to-all between two leaders. An estimate: larger ones keep the leaders busy. */
+    private static final int MAX_EXCHANGED_BYTES = 32 * 1024;
+
     private static final int OWN_CACHE_BYTES = 1024 * 1024;
 
     /** A cost of which all bytes may cross hosts. */
@@ -128,8 +131,8 @@ public record OperationCost(double localHops, double netHops, double steps, doub
 
     /**
      * Returns true if only the leaders of hosts send to each other in a direct operation, which saves messages between
-     * hosts. In an all-gather and a reduce-scatter the engine nevertheless sends to all ranks if parts differ in size
-     * or the ranks of a host are not consecutive.
+     * hosts. In an all-gather, reduce-scatter and all-to-all the engine nevertheless sends to all ranks if parts differ
+     * in size or the ranks of a host are not consecutive.
      */
     static boolean isByHosts(Collective collective, Algorithm algorithm, CommunicatorShape shape, double bytes) {
         return algorithm == Algorithm.DIRECT
@@ -138,6 +141,7 @@ public record OperationCost(double localHops, double netHops, double steps, doub
                 && switch (collective) {
                     case ALL_REDUCE, BARRIER, BROADCAST, REDUCE -> true;
                     case ALL_GATHER, REDUCE_SCATTER -> bytes <= MAX_BY_HOSTS_BYTES;
+                    case ALL_TO_ALL -> bytes * shape.localRanks() / shape.hosts() <= MAX_EXCHANGED_BYTES;
                     default -> false;
                 };
     }
@@ -160,6 +164,7 @@ public record OperationCost(double localHops, double netHops, double steps, doub
         double toLeader =
                 switch (collective) {
                     case ALL_GATHER, REDUCE_SCATTER -> data / shape.hosts();
+                    case ALL_TO_ALL -> data * shape.localRanks() / shape.hosts();
                     default -> data;
                 };
         double netBytes = toLeader * messages;

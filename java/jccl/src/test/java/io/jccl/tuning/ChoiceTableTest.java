@@ -253,6 +253,14 @@ public class ChoiceTableTest {
         return model.micros(Collective.BROADCAST, Algorithm.RING, Protocol.SIMPLE, 1 << 28, channels, 64 << 10);
     }
 
+    /** Two hosts with two ranks each exchange a message of as many bytes as a rank's buffer has. */
+    @ParameterizedTest
+    @CsvSource({"2, 32768, true", "2, 65536, false", "4, 16384, true", "1, 8, false"})
+    void smallBlocksOfAnAllToAllGoThroughLeaders(int localRanks, long bytes, boolean byHosts) {
+        ChoiceTable table = table(shape(2 * localRanks, 2, 2 * localRanks, 1), TuningOverrides.none());
+        assertThat(table.choice(Collective.ALL_TO_ALL, bytes).byHosts()).isEqualTo(byHosts);
+    }
+
     @ParameterizedTest
     @CsvSource({"ALL_REDUCE, 1", "BROADCAST, 1", "ALL_GATHER, 2", "REDUCE_SCATTER, 2"})
     void leadersOfHostsSendEachOtherOnlyWhatTheOtherHostLacks(Collective collective, int hostShares) {
