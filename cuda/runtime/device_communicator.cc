@@ -18,11 +18,8 @@ constexpr std::chrono::microseconds kEndSleep{200};
 
 DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
     : config_(config),
-      shape_(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes),
-      plan_(config.rank, config.size, config.channels,
-            std::min(config.channels, config.size <= kMaxDirectRanks ? DevicePlan::kOpenChannels : 1), shape_),
-      peers_(config.size),
-      completion_(config),
+      connections_(config_),
+      completion_(config_),
       sharedDevice_(SharedDevice::of(config.device)),
       keepAlive_(KeepAliveGroup::of(config.token)),
       buffers_(config.rank, config.size) {}
@@ -75,6 +72,32 @@ Status DeviceCommunicator::makeStreams() {
   if (status) status = completion_.watch(stream_);
   if (status && !waitForLaunch(orderStream_, 0)) status = createEvent(lastLaunch_);
   return status;
+}
+
+Status DeviceCommunicator::probe(int step, const std::vector<int>& peers, int64_t timeoutNanos,
+                                 std::vector<uint8_t>& failures) {
+  std::vector<PeerProbe::Peer> found;
+  if (step == 0) {
+    if (Status status = connections_.findForProbe(peers, found); !status) return noted(status);
+  }
+  return tests_.probe(step, std::move(found), timeoutNanos, failures);
+}
+
+Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
+  inPlace_ = inPlace && allInProcess() && plan().allowsDirect();
+  if (inPlace_) connections_.reach().letPeersReach(config_.device);
+  completion_.setActivity(activity);
+  const DeviceGuard guard(config_.device);
+  Status status = guard.status();
+  if (status) status = connections_.prepare(stream_, completion_.records());
+  for (const auto& one : added_) {
+    if (status) status = one->prepare();
+  }
+  if (status) status = tests_.allocate();
+  prepared_ = status.isOk();
+  if (prepared_ && inPlace_) keepAlive_->join(*this);
+  if (prepared_ && !inPlace_) pages_.resize(config_.size);
+  return noted(status);
 }
 
 void DeviceCommunicator::reapAll() {
@@ -132,27 +155,24 @@ DeviceCommunicator::~DeviceCommunicator() {
   completion_.closeActivity();
   StreamOwners::ofThisProcess().release(config_.token, config_.rank);
   std::vector<std::shared_ptr<DeviceSegment>> shared = windows_.removeAll();  // memory that peers may have mapped
-  shared.push_back(std::move(segment_));
+  shared.push_back(connections_.takeSegment());
   if (!idle) {
     for (const auto& memory : shared) memory->leak();
-    tables_.leak();
-    staged_.leak();
+    connections_.leak();
     for (const auto& one : added_) one->leak();
-    for (PeerMemory& memory : opened_) memory.leak();
     for (const auto& memory : buffers_.closeAll()) memory->leak();
-    if (adapterMemory_ != nullptr) adapterMemory_->leak();
     completion_.abandon();
     return;
   }
   for (auto& memory : shared) {
-    if (allInProcess_ || (anyInProcess_ && memory->hasDescriptor())) {
+    if (allInProcess() || (connections_.anyInProcess() && memory->hasDescriptor())) {
       keepAlive_->keep(config_.device, std::move(memory));
     } else if (!memory->hasDescriptor()) {
       memory->leak();  // this process does not learn when peers in other processes have ended their last operation
     }
   }
   // After a failure, a kernel of another process may still use this rank's memory.
-  if (!allInProcess_ && completion_.reportedFailure() != Code::Ok) {
+  if (!allInProcess() && completion_.reportedFailure() != Code::Ok) {
     for (const auto& one : added_) one->leakShared();
   }
   if (!pages_.empty() && pages_[config_.rank]) pages_[config_.rank].answer();
@@ -168,8 +188,7 @@ DeviceCommunicator::~DeviceCommunicator() {
     DeviceNumbers users = memory->users();
     retired.retire(config_.device, std::move(users), std::move(memory));
   }
-  retired.retire(config_.device, own, std::move(opened_));
-  retired.retire(config_.device, all, std::move(staged_));
+  connections_.retire();
   keepAlive_.reset();
   retired.collect();
   completion_.close();

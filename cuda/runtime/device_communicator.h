@@ -21,20 +21,15 @@
 
 #include "base/status.h"
 #include "cuda/runtime/access_page.h"
-#include "cuda/runtime/adapter_memory.h"
 #include "cuda/runtime/added_algorithm.h"
 #include "cuda/runtime/argument_areas.h"
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/device_completion.h"
 #include "cuda/runtime/device_config.h"
-#include "cuda/runtime/device_heap.h"
+#include "cuda/runtime/device_connections.h"
 #include "cuda/runtime/device_operation.h"
-#include "cuda/runtime/device_plan.h"
-#include "cuda/runtime/device_segment.h"
 #include "cuda/runtime/keep_alive_group.h"
-#include "cuda/runtime/peer_reach.h"
 #include "cuda/runtime/registered_buffers.h"
-#include "cuda/runtime/registered_memory.h"
 #include "cuda/runtime/self_test.h"
 #include "cuda/runtime/shared_device.h"
 #include "cuda/runtime/symmetric_windows.h"
@@ -65,50 +60,51 @@ class DeviceCommunicator {
   // multiprocessors are left to the application.
   static Status blockBudget(int device, int threads, int& blocks, int& free);
 
-  Status setRing(int channel, const std::vector<int>& order) { return noted(plan_.setRing(channel, order)); }
-  Status setTree(int channel, int up, const std::vector<int>& down) { return noted(plan_.setTree(channel, up, down)); }
+  Status setRing(int channel, const std::vector<int>& order) { return noted(plan().setRing(channel, order)); }
+  Status setTree(int channel, int up, const std::vector<int>& down) { return noted(plan().setTree(channel, up, down)); }
   // Allocates the segment, and writes the information that peers need to connect.
-  Status connectInfo(std::vector<uint8_t>& info);
+  Status connectInfo(std::vector<uint8_t>& info) { return noted(connections_.connectInfo(stream_, info)); }
   // Returns the descriptor of the segment that connectInfo allocated, -1 if there is none. The caller passes it to the
   // peers and closes it.
-  int takeDescriptor() { return descriptor_.release(); }
+  int takeDescriptor() { return connections_.takeDescriptor(); }
   // Describes how other processes map the segment, and why they do not use a better method.
-  std::string handleExchange() const;
+  std::string handleExchange() const { return connections_.handleExchange(); }
   // Connects to memory of the peer's GPU; the error says why this rank cannot reach it. `descriptor` is the peer's
   // descriptor as this process received it, -1 if the peer has none or it did not arrive; connect closes it. Replaces an
   // earlier connection to the peer.
-  Status connect(int peer, std::span<const uint8_t> info, int descriptor = -1);
+  Status connect(int peer, std::span<const uint8_t> info, int descriptor = -1) {
+    return noted(connections_.connect(peer, info, descriptor));
+  }
   // Returns true if the last connect did not receive or could not map the peer's descriptor; a legacy handle may still
   // work.
-  bool refusedDescriptor() const { return refusedDescriptor_; }
+  bool refusedDescriptor() const { return connections_.refusedDescriptor(); }
   // Resets the communicator to offer no descriptor. Call connectInfo, and connect again to all peers. Its peers call
   // connect again for this rank.
-  void renounceDescriptors(const std::string& why);
+  void renounceDescriptors(const std::string& why) { connections_.renounceDescriptors(why); }
   // Marks a peer on another host. Called before connectInfo, which then allocates no block for the peer.
-  Status setStaged(int peer);
+  Status setStaged(int peer) { return noted(connections_.setStaged(peer)); }
   // Allocates GPU memory that an adapter reaches, for the SIMPLE slots of `connections` staged connections: see
   // engine/staging.h.
-  Status makeDeviceSlots(int connections, std::shared_ptr<AdapterMemory>& slots);
+  Status makeDeviceSlots(int connections, std::shared_ptr<AdapterMemory>& slots) {
+    return noted(connections_.makeDeviceSlots(connections, slots));
+  }
   // Connects to the peer through host memory; called instead of connect. `ends` are for the channels of stagedChannels,
   // in their order. `memory` keeps the host memory of all peers mapped.
   Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
-                       std::shared_ptr<const void> memory);
-  std::vector<int> stagedChannels(int peer) const;
+                       std::shared_ptr<const void> memory) {
+    return noted(connections_.connectStaged(peer, transport, ends, std::move(memory)));
+  }
+  std::vector<int> stagedChannels(int peer) const { return connections_.stagedChannels(peer); }
   // Returns those of stagedChannels() that only sends and receives use. Over a network, their connections have the shape
   // of exchangeShape().
-  std::vector<int> exchangeOnlyChannels(int peer) const;
+  std::vector<int> exchangeOnlyChannels(int peer) const { return connections_.exchangeOnlyChannels(peer); }
   // setForwarded sets the number of connections that this GPU forwards for ranks of its host; call it before
   // connectInfo. After connectInfo, forwardedSlots returns the slots of these connections for this rank's adapter.
   // forwardedSlotsOf returns the address at which this GPU reaches the forwarded slots of a peer, null if it does not
   // reach them.
-  void setForwarded(int connections) { plan_.setForwarded(connections); }
-  Status forwardedSlots(std::shared_ptr<AdapterMemory>& slots);
-  uint8_t* forwardedSlotsOf(int peer) const {
-    const DevicePlan::PeerSegment& segment = peers_[peer];
-    return segment.base == nullptr || segment.forwardedOffset == DevicePlan::kNone
-               ? nullptr
-               : segment.base + segment.forwardedOffset;
-  }
+  void setForwarded(int connections) { plan().setForwarded(connections); }
+  Status forwardedSlots(std::shared_ptr<AdapterMemory>& slots) { return noted(connections_.forwardedSlots(slots)); }
+  uint8_t* forwardedSlotsOf(int peer) const { return connections_.forwardedSlotsOf(peer); }
   // Takes step `step` of probing the memory of the given peers, which all ranks take together, from 0 to kProbeSteps - 1,
   // after all have connected. All ranks end a step before any begins the next one. The last step sets `failures`, by
   // rank, as PeerProbe::check does.
@@ -185,12 +181,12 @@ class DeviceCommunicator {
   Issued endGroup(int64_t timeoutNanos, Stream stream);
   void dropGroup();
   const DeviceCommunicatorConfig& config() const { return config_; }
-  const ConnectionShape& shape() const { return shape_; }
-  DevicePlan& plan() { return plan_; }
+  const ConnectionShape& shape() const { return connections_.shape(); }
+  DevicePlan& plan() { return connections_.plan(); }
   // Returns true if all peers that connect by their own memory are threads of this process.
-  bool allInProcess() const { return allInProcess_; }
+  bool allInProcess() const { return connections_.allInProcess(); }
   // Returns the channels for the kernels, in device memory; valid after prepare.
-  DeviceChannel* channels() const { return plan_.channelsIn(tables_.base()); }
+  DeviceChannel* channels() const { return connections_.channels(); }
   // Returns the control words that end every wait of the kernels. The words live as long as this object.
   const ChannelControls& controls() const { return completion_.controls(); }
   // Returns the nearest choice that this communicator can execute. All ranks get the same choice, because it depends
@@ -237,8 +233,6 @@ class DeviceCommunicator {
  private:
   friend class WorksLauncher;
 
-  struct Introduction;
-  struct PeerBlocks;
   // A kernel and its descriptor, in which `control` is set when the launch gets its numbers.
   struct KernelLaunch {
     const KernelEntry& kernel;
@@ -257,11 +251,6 @@ class DeviceCommunicator {
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
   Status shareDevice();
   Code refuse(const Status& status) { return noted(status).code(); }
-  Status makeSegment();
-  Status describePeer(int peer, std::span<const uint8_t> info, int descriptor, DevicePlan::PeerSegment& segment);
-  void disconnect(int peer);
-  Status openPeer(int peer, const Introduction& theirs, int descriptor, DevicePlan::PeerSegment& segment);
-  Status findForProbe(const std::vector<int>& peers, std::vector<PeerProbe::Peer>& found) const;
 
   bool inPlaceFits(Collective collective) const;
   // Returns the added algorithm that executes operations of this algorithm; null: none.
@@ -293,25 +282,9 @@ class DeviceCommunicator {
   Status endTurn(const Target& target);
   static void reapAll();
 
-  DeviceCommunicatorConfig config_;
-  ConnectionShape shape_;
-  DevicePlan plan_;
-  std::shared_ptr<DeviceSegment> segment_ = std::make_shared<DeviceSegment>();
-  UniqueFd descriptor_;       // descriptor of the segment; empty after takeDescriptor
-  std::string noDescriptor_;  // reason why the segment has no descriptor
-  bool refusedDescriptor_ = false;
-  MemoryHandle handle_;
-  std::string noHandle_;  // reason why the segment has no legacy handle
-  HeapMemory tables_;
-  std::vector<DevicePlan::PeerSegment> peers_;
-  std::vector<PeerMemory> opened_;
-  StagedMemory staged_;
+  const DeviceCommunicatorConfig config_;
+  DeviceConnections connections_;
   std::vector<std::unique_ptr<AddedAlgorithm>> added_;
-  std::shared_ptr<AdapterMemory> adapterMemory_;
-  // True if all peers that connect by their own memory are threads of this process.
-  bool allInProcess_ = true;
-  // True if any peer is a thread of this process. Such a peer uses this rank's memory under this rank's address.
-  bool anyInProcess_ = false;
   bool inPlace_ = false;
   bool prepared_ = false;
   SelfTests tests_{*this};
@@ -332,7 +305,6 @@ class DeviceCommunicator {
   Stream orderStream_ = nullptr;
   // Recorded after each launch if the driver does not let streams wait for words, else null.
   Event lastLaunch_ = nullptr;
-  PeerReach reach_;
   TouchedMemory reached_;  // buffers that checkReach() checks; keeps its memory for the next operation
   RegisteredBuffers buffers_;
   SymmetricWindows windows_;

@@ -32,7 +32,7 @@ std::string DeviceCommunicator::crowding() const {
 }
 
 size_t DeviceCommunicator::deviceBytes() const {
-  size_t bytes = segment_->bytes() + tables_.bytes() + (adapterMemory_ == nullptr ? 0 : adapterMemory_->bytes());
+  size_t bytes = connections_.deviceBytes();
   for (const auto& one : added_) bytes += one->deviceBytes();
   return bytes;
 }

@@ -37,20 +37,19 @@ Status DeviceCommunicator::awaitQuiet(int64_t timeoutNanos, const std::function<
 Status DeviceCommunicator::describeBuffer(const void* memory, size_t bytes, std::vector<uint8_t>& info) {
   const DeviceGuard guard(config_.device);
   if (!guard.status()) return noted(guard.status());
-  if (!plan_.allowsDirect()) {
+  if (!connections_.plan().allowsDirect()) {
     return noted(Status::invalid("size=" + std::to_string(config_.size) + ", expected at most " +
                                  std::to_string(kMaxDirectRanks) +
                                  " ranks, which work in place on registered buffers; do not register, operations need "
                                  "no registration"));
   }
-  if (pages_.empty() ||
-      std::any_of(peers_.begin(), peers_.end(), [](const auto& peer) { return !peer.staged.empty(); })) {
+  if (pages_.empty() || connections_.anyStaged()) {
     return noted(Status::invalid("expected ranks in several processes that reach each other's memory"));
   }
   const MemoryRange range{static_cast<const uint8_t*>(memory), bytes};
   PeerReach::Found found;
   Status status = buffers_.describe(range, config_.device, info, bufferDescriptor_);
-  if (status) status = reach_.check(range, found);
+  if (status) status = connections_.reach().check(range, found);
   if (status && !found.unreached.empty()) {
     status = Status::invalid(describe(range) + ": " + found.unreached +
                              "; give the devices of all ranks of this process access (cuMemSetAccess)");
@@ -73,7 +72,7 @@ Status DeviceCommunicator::openBuffer(int peer, std::span<const uint8_t> info, B
   if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return noted(status);
   const DeviceGuard guard(config_.device);
   if (!guard.status()) return noted(guard.status());
-  const bool inProcess = peers_[peer].inProcess;
+  const bool inProcess = connections_.isInProcess(peer);
   Status opened;
   Status status = awaitQuiet(timeoutNanos, [&] {
     return RetiredMemory::ofThisProcess().whenQuiet(
@@ -111,11 +110,11 @@ Status DeviceCommunicator::allocateWindow(size_t bytes, int64_t timeoutNanos, ui
   auto window = std::make_shared<DeviceSegment>();
   Status made;
   Status status = awaitQuiet(timeoutNanos, [&] {
-    return RetiredMemory::ofThisProcess().whenQuiet(segment_->users(), [&] {
+    return RetiredMemory::ofThisProcess().whenQuiet(connections_.segment().users(), [&] {
       UniqueFd unused;  // registering the memory exports another descriptor
-      if (config_.descriptors) made = DeviceSegment::behindDescriptor(bytes, *window, unused);
-      if (!config_.descriptors || !made) made = DeviceSegment::onHeap(bytes, !allInProcess_, *window);
-      for (const int user : segment_->users()) {
+      if (connections_.usesDescriptors()) made = DeviceSegment::behindDescriptor(bytes, *window, unused);
+      if (!connections_.usesDescriptors() || !made) made = DeviceSegment::onHeap(bytes, !allInProcess(), *window);
+      for (const int user : connections_.segment().users()) {
         if (made) made = window->giveAccess(user);
       }
     });

@@ -35,7 +35,7 @@ Operation recordOf(const DeviceOperation& one) {
 // Returns true if the collective may work in place. All ranks must reach the memory, because they are threads of one
 // process or because it is registered.
 bool DeviceCommunicator::inPlaceFits(Collective collective) const {
-  return plan_.allowsDirect() && (inPlace_ || !buffers_.empty()) &&
+  return connections_.plan().allowsDirect() && (inPlace_ || !buffers_.empty()) &&
          (collective == Collective::AllReduce || collective == Collective::AllGather ||
           collective == Collective::ReduceScatter);
 }
@@ -59,8 +59,8 @@ Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) co
   }
   choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, config_.channels));
   if (isExchange(collective)) return {Algorithm::Direct, Protocol::Simple, choice.channels, 0, 0};
-  if (choice.algorithm == Algorithm::Direct && !plan_.allowsDirect()) choice.algorithm = Algorithm::Ring;
-  if (choice.algorithm == Algorithm::Tree && (collective != Collective::AllReduce || !plan_.hasTrees())) {
+  if (choice.algorithm == Algorithm::Direct && !connections_.plan().allowsDirect()) choice.algorithm = Algorithm::Ring;
+  if (choice.algorithm == Algorithm::Tree && (collective != Collective::AllReduce || !connections_.plan().hasTrees())) {
     choice.algorithm = Algorithm::Ring;
   }
   const bool inPlace =
@@ -70,7 +70,7 @@ Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) co
     choice.flags |= Choice::kZeroCopyUsed;
     choice.protocol = Protocol::Simple;
   } else if (choice.algorithm == Algorithm::Direct) {
-    choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, plan_.openChannels()));
+    choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, connections_.plan().openChannels()));
   }
   return choice;
 }
@@ -88,12 +88,13 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
     place = windows_.find(range);
     if (place.window != 0) return Status::ok();
     PeerReach::Found found;
-    if (Status status = reach_.check(range, found); !status) return Status(status.code(), name + status.message());
+    if (Status status = connections_.reach().check(range, found); !status)
+      return Status(status.code(), name + status.message());
     if (!byPeers) return Status::ok();
     const char* remedy =
         "allocate it with cudaMalloc (cuMemAlloc), or give all ranks' devices access (cudaMemPoolSetAccess, "
         "cuMemSetAccess)";
-    if (found.unreached.empty() && !allInProcess_ && !buffers_.find(range, found.allocation, there)) {
+    if (found.unreached.empty() && !allInProcess() && !buffers_.find(range, found.allocation, there)) {
       found.unreached = "is not registered, or was freed since";
       remedy = "register it on all ranks (Communicator.register), as long as it is allocated";
     }
@@ -250,7 +251,6 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
   if (one.isInPlace()) {
     const auto peers = arguments.put<InPlacePeer>(n);
     for (size_t peer = 0; peer < n; ++peer) {
-      uint8_t* base = static_cast<int>(peer) == config_.rank ? segment_->base() : peers_[peer].base;
       const auto thereOf = [&](const WindowPlace& place, const std::vector<uint64_t>& there, const uint8_t* here) {
         if (place.window != 0 && !place.there->empty()) return (*place.there)[peer] + place.offset;
         return there.empty() ? reinterpret_cast<uint64_t>(here) : there[peer];
@@ -258,9 +258,10 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
       const auto hereOf = [&](const WindowPlace& place) {
         return place.window != 0 ? (*place.here)[peer] + place.offset : 0;
       };
-      peers.here[peer] = {
-          reinterpret_cast<ExchangeDescriptor*>(base), thereOf(one.sendPlace, one.sendThere, operation.send),
-          thereOf(one.recvPlace, one.recvThere, operation.recv), hereOf(one.sendPlace), hereOf(one.recvPlace)};
+      peers.here[peer] = {reinterpret_cast<ExchangeDescriptor*>(connections_.segmentOf(static_cast<int>(peer))),
+                          thereOf(one.sendPlace, one.sendThere, operation.send),
+                          thereOf(one.recvPlace, one.recvThere, operation.recv), hereOf(one.sendPlace),
+                          hereOf(one.recvPlace)};
     }
     work.peers = peers.there;
     work.windows = one.windows;
@@ -279,13 +280,13 @@ Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operatio
   const auto [collective, type, op] = first.operation.code;
   if (first.isInPlace()) {
     InPlaceLaunch launch{};
-    launch.descriptors = segment_->as<ExchangeDescriptor>();
-    launch.bounceOffset = plan_.bounceOffset();
+    launch.descriptors = connections_.segment().as<ExchangeDescriptor>();
+    launch.bounceOffset = connections_.plan().bounceOffset();
     launch.oneShotBytes = config_.oneShotBytes;
     return launcher.launch(inPlaceKernel(collective, type), launch);
   }
   Launch launch{};
-  launch.shape = shape_;
+  launch.shape = shape();
   return launcher.launch(collectiveKernel(first.operation.choice.protocol, collective, type), launch);
 }
 
@@ -332,7 +333,7 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
           one.isCollective() ? narrow(all ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u) : task.fingerprint;
       auto& queue = task.peer == config_.rank ? own[kind] : byQueue[2 * static_cast<size_t>(task.peer) + kind];
       // The self-test divides each message among all connections, so that it tests every one.
-      const size_t connected = static_cast<size_t>(plan_.exchangeChannels(task.peer));
+      const size_t connected = static_cast<size_t>(connections_.plan().exchangeChannels(task.peer));
       const size_t wanted = tests_.isRunning() ? connected : std::max<size_t>(1, task.bytes / kBytesPerChannel);
       queue.push_back({static_cast<ExchangeTask::Kind>(kind), task.peer, task.address, nullptr, task.bytes, print,
                        static_cast<uint16_t>(one.isCollective() ? launch.collectives : 0),
@@ -366,8 +367,8 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   launch.size = config_.size;
   launch.channels = channels();
   launch.channelCount = config_.channels;
-  launch.shape = shape_;
-  launch.compact = plan_.exchangeShape();
+  launch.shape = shape();
+  launch.compact = connections_.plan().exchangeShape();
   launch.tasks = ordered.there;
   launch.queues = queues.there;
   const KernelLaunch kernel{exchangeKernel(), &launch, launch.control, launch.channelCount};
@@ -385,8 +386,8 @@ Issued DeviceCommunicator::launchCopies(std::span<const DeviceOperation> operati
   launch.size = config_.size;
   launch.channels = channels();
   launch.channelCount = 1;
-  launch.shape = shape_;
-  launch.compact = plan_.exchangeShape();
+  launch.shape = shape();
+  launch.compact = connections_.plan().exchangeShape();
   const KernelLaunch kernel{exchangeKernel(), &launch, launch.control, launch.channelCount, copies};
   return issue(kernel, nullptr, operations, timeoutNanos, target);
 }

@@ -1,4 +1,6 @@
 // Allocates a rank's memory on a GPU, describes it to the peers, and connects to theirs.
+#include "cuda/runtime/device_connections.h"
+
 #include <sys/random.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include "cuda/runtime/device_communicator.h"
 #include "cuda/runtime/retired_memory.h"
 #include "engine/plan_arguments.h"
 
@@ -37,9 +38,18 @@ Status differs(int peer, const char* name, uint64_t found, uint64_t expected) {
 
 }  // namespace
 
+DeviceConnections::DeviceConnections(const DeviceCommunicatorConfig& config)
+    : config_(config),
+      shape_(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes),
+      descriptors_(config.descriptors),
+      handles_(config.handles),
+      plan_(config.rank, config.size, config.channels,
+            std::min(config.channels, config.size <= kMaxDirectRanks ? DevicePlan::kOpenChannels : 1), shape_),
+      peers_(config.size) {}
+
 // The message by which each rank describes its segment to its peers. A PeerBlocks for each peer that has blocks in the
 // segment follows it.
-struct DeviceCommunicator::Introduction {
+struct DeviceConnections::Introduction {
   uint64_t magic;
   uint64_t base;  // address of the segment in the sender's process
   uint64_t process[2];
@@ -57,39 +67,39 @@ struct DeviceCommunicator::Introduction {
   uint64_t forwardedOffset;
 };
 
-struct DeviceCommunicator::PeerBlocks {
+struct DeviceConnections::PeerBlocks {
   int64_t peer;
   uint64_t offset;  // of the first block, in the segment
 };
 
 // If the driver cannot share memory between processes, threads of this process still reach the segment.
-Status DeviceCommunicator::makeSegment() {
+Status DeviceConnections::makeSegment() {
   handle_.offset = DevicePlan::kNone;
-  if (config_.descriptors) {
+  if (descriptors_) {
     Status status = DeviceSegment::behindDescriptor(plan_.segmentBytes(), *segment_, descriptor_);
     if (status) return status;
     noDescriptor_ = status.message();
-    config_.handles = true;
+    handles_ = true;
   }
   const bool forAdapters = plan_.forwarded() != 0 && !servesAdapters();
-  Status status = DeviceSegment::onHeap(plan_.segmentBytes(), config_.handles || forAdapters, *segment_);
-  if (!status || !config_.handles) return status;
+  Status status = DeviceSegment::onHeap(plan_.segmentBytes(), handles_ || forAdapters, *segment_);
+  if (!status || !handles_) return status;
   const Status exported = exportMemory(segment_->base(), handle_);
   if (!exported) handle_.offset = DevicePlan::kNone;
   noHandle_ = exported.message();
   return status;
 }
 
-std::string DeviceCommunicator::handleExchange() const {
+std::string DeviceConnections::handleExchange() const {
   if (segment_->hasDescriptor()) return "file descriptor (cuMemCreate)";
   const std::string because = noDescriptor_.empty() ? "" : "; no file descriptor: " + noDescriptor_;
   return (noHandle_.empty() ? "CUDA IPC handle" : "none: " + noHandle_) + because;
 }
 
-void DeviceCommunicator::renounceDescriptors(const std::string& why) {
+void DeviceConnections::renounceDescriptors(const std::string& why) {
   const DeviceGuard guard(config_.device);
-  config_.descriptors = false;
-  config_.handles = true;
+  descriptors_ = false;
+  handles_ = true;
   noDescriptor_ = why;
   refusedDescriptor_ = false;
   descriptor_.reset();
@@ -104,19 +114,19 @@ void DeviceCommunicator::renounceDescriptors(const std::string& why) {
   anyInProcess_ = false;
 }
 
-Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
+Status DeviceConnections::connectInfo(Stream stream, std::vector<uint8_t>& info) {
   const DeviceGuard guard(config_.device);
-  if (!guard.status()) return noted(guard.status());
+  if (!guard.status()) return guard.status();
   if (!plan_.complete()) {
-    return noted(Status::invalid("a channel has no ring; call setRing for every channel first"));
+    return Status::invalid("a channel has no ring; call setRing for every channel first");
   }
   DeviceProperties properties;
   Status status = describeDevice(config_.device, properties);
   if (status) status = makeSegment();
   // The memory is zeroed before any peer can write into it: the first legal flag is 1.
-  if (status) status = fillAsync(segment_->base(), 0, plan_.segmentBytes(), stream_);
-  if (status) status = synchronize(stream_);
-  if (!status) return noted(status);
+  if (status) status = fillAsync(segment_->base(), 0, plan_.segmentBytes(), stream);
+  if (status) status = synchronize(stream);
+  if (!status) return status;
   Introduction own{};
   own.magic = kMagic;
   own.base = reinterpret_cast<uint64_t>(segment_->base());
@@ -146,8 +156,8 @@ Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
   return Status::ok();
 }
 
-Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info, int descriptor,
-                                        DevicePlan::PeerSegment& segment) {
+Status DeviceConnections::describePeer(int peer, std::span<const uint8_t> info, int descriptor,
+                                       DevicePlan::PeerSegment& segment) {
   Introduction theirs{};
   const size_t maxBytes = sizeof theirs + static_cast<size_t>(config_.size) * sizeof(PeerBlocks);
   if (info.size() < sizeof theirs || info.size() > maxBytes ||
@@ -201,8 +211,8 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
 }
 
 // Opens the memory of a peer in another process.
-Status DeviceCommunicator::openPeer(int peer, const Introduction& theirs, int descriptor,
-                                    DevicePlan::PeerSegment& segment) {
+Status DeviceConnections::openPeer(int peer, const Introduction& theirs, int descriptor,
+                                   DevicePlan::PeerSegment& segment) {
   const std::string rank = "rank=" + std::to_string(peer);
   PeerMemory memory;
   if (theirs.descriptorBytes != 0) {
@@ -226,18 +236,18 @@ Status DeviceCommunicator::openPeer(int peer, const Introduction& theirs, int de
   return Status::ok();
 }
 
-Status DeviceCommunicator::connect(int peer, std::span<const uint8_t> info, int descriptor) {
+Status DeviceConnections::connect(int peer, std::span<const uint8_t> info, int descriptor) {
   const UniqueFd owned(descriptor);
-  if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return noted(status);
+  if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return status;
   const DeviceGuard guard(config_.device);
-  if (!guard.status()) return noted(guard.status());
+  if (!guard.status()) return guard.status();
   refusedDescriptor_ = false;
   disconnect(peer);
-  return noted(describePeer(peer, info, owned.get(), peers_[peer]));
+  return describePeer(peer, info, owned.get(), peers_[peer]);
 }
 
 // Forgets an earlier connection to the peer, which has another segment now.
-void DeviceCommunicator::disconnect(int peer) {
+void DeviceConnections::disconnect(int peer) {
   uint8_t* const base = std::exchange(peers_[peer], {}).base;
   const auto opened = std::find_if(opened_.begin(), opened_.end(),
                                    [&](const PeerMemory& memory) { return base != nullptr && memory.base() == base; });
@@ -248,7 +258,7 @@ void DeviceCommunicator::disconnect(int peer) {
   retired.collect();
 }
 
-Status DeviceCommunicator::findForProbe(const std::vector<int>& peers, std::vector<PeerProbe::Peer>& found) const {
+Status DeviceConnections::findForProbe(const std::vector<int>& peers, std::vector<PeerProbe::Peer>& found) const {
   for (const int peer : peers) {
     if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return status;
     const DevicePlan::PeerSegment& segment = peers_[peer];
@@ -264,22 +274,13 @@ Status DeviceCommunicator::findForProbe(const std::vector<int>& peers, std::vect
   return Status::ok();
 }
 
-Status DeviceCommunicator::probe(int step, const std::vector<int>& peers, int64_t timeoutNanos,
-                                 std::vector<uint8_t>& failures) {
-  std::vector<PeerProbe::Peer> found;
-  if (step == 0) {
-    if (Status status = findForProbe(peers, found); !status) return noted(status);
-  }
-  return tests_.probe(step, std::move(found), timeoutNanos, failures);
-}
-
-Status DeviceCommunicator::setStaged(int peer) {
-  if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return noted(status);
+Status DeviceConnections::setStaged(int peer) {
+  if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return status;
   plan_.setStaged(peer);
   return Status::ok();
 }
 
-std::vector<int> DeviceCommunicator::stagedChannels(int peer) const {
+std::vector<int> DeviceConnections::stagedChannels(int peer) const {
   std::vector<int> channels;
   for (int channel = 0; channel < config_.channels; ++channel) {
     if (plan_.stages(peer, channel)) channels.push_back(channel);
@@ -287,44 +288,44 @@ std::vector<int> DeviceCommunicator::stagedChannels(int peer) const {
   return channels;
 }
 
-std::vector<int> DeviceCommunicator::exchangeOnlyChannels(int peer) const {
+std::vector<int> DeviceConnections::exchangeOnlyChannels(int peer) const {
   std::vector<int> channels = stagedChannels(peer);
   std::erase_if(channels, [&](int channel) { return plan_.uses(peer, channel); });
   return channels;
 }
 
-Status DeviceCommunicator::makeDeviceSlots(int connections, std::shared_ptr<AdapterMemory>& slots) {
+Status DeviceConnections::makeDeviceSlots(int connections, std::shared_ptr<AdapterMemory>& slots) {
   if (connections < 1 || adapterMemory_ != nullptr) {
-    return noted(Status::invalid("connections=" + std::to_string(connections) + ", expected at least 1, and once"));
+    return Status::invalid("connections=" + std::to_string(connections) + ", expected at least 1, and once");
   }
   const DeviceGuard guard(config_.device);
-  if (!guard.status()) return noted(guard.status());
+  if (!guard.status()) return guard.status();
   const Status made = AdapterMemory::make(static_cast<size_t>(connections) * shape_.simpleSlotsBytes(), adapterMemory_);
   slots = adapterMemory_;
-  return noted(made);
+  return made;
 }
 
-Status DeviceCommunicator::forwardedSlots(std::shared_ptr<AdapterMemory>& slots) {
+Status DeviceConnections::forwardedSlots(std::shared_ptr<AdapterMemory>& slots) {
   if (plan_.forwarded() == 0 || segment_->base() == nullptr) {
-    return noted(Status::invalid("forwarded=" + std::to_string(plan_.forwarded()) +
-                                 ", expected at least 1 connection, and connectInfo before"));
+    return Status::invalid("forwarded=" + std::to_string(plan_.forwarded()) +
+                           ", expected at least 1 connection, and connectInfo before");
   }
   const DeviceGuard guard(config_.device);
-  if (!guard.status()) return noted(guard.status());
+  if (!guard.status()) return guard.status();
   slots = AdapterMemory::in(segment_, config_.device, plan_.forwardedOffset(),
                             plan_.segmentBytes() - plan_.forwardedOffset());
   return Status::ok();
 }
 
-Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
-                                         std::shared_ptr<const void> memory) {
+Status DeviceConnections::connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
+                                        std::shared_ptr<const void> memory) {
   const std::vector<int> channels = stagedChannels(peer);
   if (ends.size() != channels.size()) {
-    return noted(Status::invalid("peer=" + std::to_string(peer) + " ends=" + std::to_string(ends.size()) +
-                                 ", expected those of its " + std::to_string(channels.size()) + " channels"));
+    return Status::invalid("peer=" + std::to_string(peer) + " ends=" + std::to_string(ends.size()) +
+                           ", expected those of its " + std::to_string(channels.size()) + " channels");
   }
   const DeviceGuard guard(config_.device);
-  if (!guard.status()) return noted(guard.status());
+  if (!guard.status()) return guard.status();
   DevicePlan::PeerSegment& segment = peers_[peer];
   segment.transport = transport;
   segment.staged.assign(config_.channels, {});
@@ -333,42 +334,57 @@ Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, cons
   for (size_t i = 0; i < ends.size(); ++i) {
     const bool compact = plan_.isStagedCompact(peer, channels[i], transport);
     const size_t bytes = (compact ? plan_.exchangeShape() : shape_).blockBytes();
-    if (Status status = staged_.add(ends[i], bytes); !status) return noted(status);
+    if (Status status = staged_.add(ends[i], bytes); !status) return status;
     segment.staged[channels[i]] = ends[i];
   }
   return Status::ok();
 }
 
-Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
-  inPlace_ = inPlace && allInProcess_ && plan_.allowsDirect();
-  if (inPlace_) reach_.letPeersReach(config_.device);
-  completion_.setActivity(activity);
+Status DeviceConnections::prepare(Stream stream, ProgressRecord* records) {
   for (int peer = 0; peer < config_.size; ++peer) {
     if (peer == config_.rank || !peers_[peer].staged.empty()) continue;
     const bool known = peers_[peer].base != nullptr && peers_[peer].blocks != DevicePlan::kNone;
     if (!known) {
-      return noted(Status::invalid("peer=" + std::to_string(peer) +
-                                   " is not connected, or has another plan; call connect for it first"));
+      return Status::invalid("peer=" + std::to_string(peer) +
+                             " is not connected, or has another plan; call connect for it first");
     }
   }
-  const DeviceGuard guard(config_.device);
   HeapMemory staging;
-  Status status = guard.status();
-  if (status) status = reach_.add(config_.device);
+  Status status = reach_.add(config_.device);
   if (status) status = HeapMemory::pinned(plan_.tableBytes(), staging);
   if (status) status = HeapMemory::device(plan_.tableBytes(), tables_);
-  if (!status) return noted(status);
-  plan_.write(staging.base(), tables_.base(), segment_->base(), peers_, completion_.records());
-  status = copyAsync(tables_.base(), staging.base(), plan_.tableBytes(), stream_);
-  if (status) status = synchronize(stream_);
-  for (const auto& one : added_) {
-    if (status) status = one->prepare();
-  }
-  if (status) status = tests_.allocate();
-  prepared_ = status.isOk();
-  if (prepared_ && inPlace_) keepAlive_->join(*this);
-  if (prepared_ && !inPlace_) pages_.resize(config_.size);
-  return noted(status);
+  if (!status) return status;
+  plan_.write(staging.base(), tables_.base(), segment_->base(), peers_, records);
+  status = copyAsync(tables_.base(), staging.base(), plan_.tableBytes(), stream);
+  return status ? synchronize(stream) : status;
+}
+
+uint8_t* DeviceConnections::forwardedSlotsOf(int peer) const {
+  const DevicePlan::PeerSegment& segment = peers_[peer];
+  return segment.base == nullptr || segment.forwardedOffset == DevicePlan::kNone
+             ? nullptr
+             : segment.base + segment.forwardedOffset;
+}
+
+bool DeviceConnections::anyStaged() const {
+  return std::any_of(peers_.begin(), peers_.end(), [](const auto& peer) { return !peer.staged.empty(); });
+}
+
+size_t DeviceConnections::deviceBytes() const {
+  return segment_->bytes() + tables_.bytes() + (adapterMemory_ == nullptr ? 0 : adapterMemory_->bytes());
+}
+
+void DeviceConnections::leak() {
+  tables_.leak();
+  staged_.leak();
+  for (PeerMemory& memory : opened_) memory.leak();
+  if (adapterMemory_ != nullptr) adapterMemory_->leak();
+}
+
+void DeviceConnections::retire() {
+  RetiredMemory& retired = RetiredMemory::ofThisProcess();
+  retired.retire(config_.device, {config_.device}, std::move(opened_));
+  retired.retire(config_.device, allDevices(), std::move(staged_));
 }
 
 }  // namespace jccl::device
