@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "cuda/runtime/retired_memory.h"
-#include "cuda/runtime/stream_owners.h"
 
 namespace jccl::device {
 namespace {
@@ -20,7 +19,7 @@ DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
     : config_(config),
       connections_(config_),
       completion_(config_),
-      sharedDevice_(SharedDevice::of(config.device)),
+      order_(config_, completion_),
       keepAlive_(KeepAliveGroup::of(config.token)),
       buffers_(config.rank, config.size) {}
 
@@ -55,22 +54,9 @@ Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
   if (status) {
     (void)RetiredMemory::ofThisProcess().whenQuiet(allDevices(), [&] { status = HeapMemory::reservePinned(); });
   }
-  if (status) status = communicator->shareDevice();  // from now on, other threads visit the communicator
-  if (status) status = communicator->makeStreams();
+  if (status) status = communicator->order_.join();
+  if (status) status = communicator->order_.makeStreams();
   if (!status) communicator.reset();
-  return status;
-}
-
-// Creates streams and events in advance. If a thread copies from the device to pageable memory behind a kernel, the
-// driver creates no event for other threads until the copy has ended. The kernel could be waiting for the very operation
-// that needs the event.
-Status DeviceCommunicator::makeStreams() {
-  Status status = createStream(stream_);
-  if (status) status = nameStream(stream_, false, ownName_);
-  if (status) status = createStream(orderStream_);
-  if (status) status = createEvent(order_);
-  if (status) status = completion_.watch(stream_);
-  if (status && !waitForLaunch(orderStream_, 0)) status = createEvent(lastLaunch_);
   return status;
 }
 
@@ -89,7 +75,7 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   completion_.setActivity(activity);
   const DeviceGuard guard(config_.device);
   Status status = guard.status();
-  if (status) status = connections_.prepare(stream_, completion_.records());
+  if (status) status = connections_.prepare(ownStream(), completion_.records());
   for (const auto& one : added_) {
     if (status) status = one->prepare();
   }
@@ -104,7 +90,7 @@ void DeviceCommunicator::reapAll() {
   int devices = 0;
   (void)countDevices(devices);
   for (int device = 0; device < devices; ++device) {
-    SharedDevice::of(device).forAll([](DeviceCommunicator& one) { one.refresh(); });
+    SharedDevice::of(device).forAll([](DeviceOrder& one) { one.refresh(); });
   }
 }
 
@@ -123,21 +109,6 @@ Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks, int
   return Status::ok();
 }
 
-Status DeviceCommunicator::shareDevice() {
-  DeviceProperties properties;
-  int resident = 0;
-  Status status = describeDevice(config_.device, properties);
-  if (status) status = residentBlocks(config_.threads, resident);
-  if (!status) return status;
-  if (resident == 0) {
-    return Status::invalid("threads=" + std::to_string(config_.threads) +
-                           ", expected blocks of which a multiprocessor of device=" + std::to_string(config_.device) +
-                           " has one or more at once; use fewer threads (JCCL_NTHREADS)");
-  }
-  shareOfBlock_ = 1.0 / resident;
-  return sharedDevice_.join(*this, config_.channels * shareOfBlock_, properties.multiprocessors);
-}
-
 DeviceCommunicator::~DeviceCommunicator() {
   const DeviceGuard guard(config_.device);
   const auto deadline = std::chrono::steady_clock::now() + kEndTimeout;
@@ -151,9 +122,8 @@ DeviceCommunicator::~DeviceCommunicator() {
   }
   while (idle && !reclaimBuffers()) std::this_thread::sleep_for(kEndSleep);
   keepAlive_->leave(*this);
-  sharedDevice_.leave(*this);
+  order_.leave();
   completion_.closeActivity();
-  StreamOwners::ofThisProcess().release(config_.token, config_.rank);
   std::vector<std::shared_ptr<DeviceSegment>> shared = windows_.removeAll();  // memory that peers may have mapped
   shared.push_back(connections_.takeSegment());
   if (!idle) {
@@ -192,12 +162,7 @@ DeviceCommunicator::~DeviceCommunicator() {
   keepAlive_.reset();
   retired.collect();
   completion_.close();
-  for (Event event : {order_, lastLaunch_}) {
-    if (event != nullptr) (void)destroyEvent(event);
-  }
-  for (Stream stream : {stream_, orderStream_}) {
-    if (stream != nullptr) (void)destroyStream(stream);
-  }
+  order_.close();
 }
 
 }  // namespace jccl::device

@@ -28,10 +28,10 @@
 #include "cuda/runtime/device_config.h"
 #include "cuda/runtime/device_connections.h"
 #include "cuda/runtime/device_operation.h"
+#include "cuda/runtime/device_order.h"
 #include "cuda/runtime/keep_alive_group.h"
 #include "cuda/runtime/registered_buffers.h"
 #include "cuda/runtime/self_test.h"
-#include "cuda/runtime/shared_device.h"
 #include "cuda/runtime/symmetric_windows.h"
 #include "engine/diagnostics.h"
 #include "engine/exchange_tasks.h"
@@ -63,7 +63,7 @@ class DeviceCommunicator {
   Status setRing(int channel, const std::vector<int>& order) { return noted(plan().setRing(channel, order)); }
   Status setTree(int channel, int up, const std::vector<int>& down) { return noted(plan().setTree(channel, up, down)); }
   // Allocates the segment, and writes the information that peers need to connect.
-  Status connectInfo(std::vector<uint8_t>& info) { return noted(connections_.connectInfo(stream_, info)); }
+  Status connectInfo(std::vector<uint8_t>& info) { return noted(connections_.connectInfo(ownStream(), info)); }
   // Returns the descriptor of the segment that connectInfo allocated, -1 if there is none. The caller passes it to the
   // peers and closes it.
   int takeDescriptor() { return connections_.takeDescriptor(); }
@@ -195,7 +195,7 @@ class DeviceCommunicator {
   // Returns the nearest choice among ring, tree and direct.
   Choice adjustChoice(Choice choice, Collective collective) const;
   // Returns this communicator's own stream, for operations without a stream of the application.
-  Stream ownStream() const { return stream_; }
+  Stream ownStream() const { return order_.ownStream(); }
   // Returns a warning, with the remedy, if ranks of this process use more streams than there are hardware queues, or if
   // communicators do not fit on the device together; else an empty text.
   std::string crowding() const;
@@ -241,15 +241,8 @@ class DeviceCommunicator {
     int blocks;
     std::span<const MemoryCopy> copies = {};  // come before the kernel
   };
-  // A stream on which operations are put.
-  struct Target {
-    Stream stream = nullptr;
-    StreamName name;
-    bool capturing = false;
-  };
 
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
-  Status shareDevice();
   Code refuse(const Status& status) { return noted(status).code(); }
 
   bool inPlaceFits(Collective collective) const;
@@ -257,29 +250,19 @@ class DeviceCommunicator {
   const AddedAlgorithm* addedFor(Algorithm algorithm) const;
   Status checkReach(DeviceOperation& operation);
   Issued submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream);
-  Status aim(Stream stream, Target& target) const;
   // Launches operations that share one kernel.
-  Issued launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const Target& target);
-  Issued launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const Target& target);
-  Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const Target& target);
-  Issued launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const Target& target);
+  Issued launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
+  Issued launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
+  Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
+  Issued launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
   Work workOf(const DeviceOperation& operation, LaunchArguments& arguments) const;
   Issued issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
-               std::span<const DeviceOperation> operations, int64_t timeoutNanos, const Target& target);
-  Status makeStreams();
-  Status recordLast(const Target& target);
+               std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
   bool reclaimBuffers();
   bool releaseBuffers();
   void answerPeers();
   Status retireOpened(RegisteredBuffers::Opened opened, int64_t timeoutNanos);
   Status awaitQuiet(int64_t timeoutNanos, const std::function<bool()>& attempt);
-  Status checkStream(const Target& target);
-  Status orderAfterLast(const Target& target);
-  Status waitForLaunch(Stream stream, uint64_t number);
-  double shareInFlight();
-  Status waitForAll(Stream stream);
-  Status takeTurn(int blocks, const Target& target, SharedDevice::Turn& turn);
-  Status endTurn(const Target& target);
   static void reapAll();
 
   const DeviceCommunicatorConfig config_;
@@ -290,21 +273,8 @@ class DeviceCommunicator {
   SelfTests tests_{*this};
 
   DeviceCompletion completion_;
-  SharedDevice& sharedDevice_;
-  double shareOfBlock_ = 0;  // fraction of a multiprocessor that one block occupies
+  DeviceOrder order_;
   std::shared_ptr<KeepAliveGroup> keepAlive_;
-  Stream stream_ = nullptr;
-  StreamName ownName_;
-  std::optional<uint64_t> lastStream_;  // id of the stream
-  std::array<uint64_t, 8> checked_{};   // ids of streams that were checked last
-  size_t nextChecked_ = 0;              // entry of checked_ to overwrite next
-  std::optional<uint64_t> capturedOn_;  // handle of the stream; written while a turn of the device is held
-  // Recorded after each operation, from the communicator's first captured operation on.
-  Event order_ = nullptr;
-  // Only waits for launches that were in flight before the first capture, and records order_ then.
-  Stream orderStream_ = nullptr;
-  // Recorded after each launch if the driver does not let streams wait for words, else null.
-  Event lastLaunch_ = nullptr;
   TouchedMemory reached_;  // buffers that checkReach() checks; keeps its memory for the next operation
   RegisteredBuffers buffers_;
   SymmetricWindows windows_;

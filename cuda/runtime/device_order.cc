@@ -3,13 +3,15 @@
 // On a full device, a launch that does not fit next to the launches in flight waits for them. All waits are for
 // launches that this process issued earlier. So ranks that issue the operations of several communicators in the same
 // order never wait in a circle. Launches that may run together always fit: this is checked whenever one is issued.
+#include "cuda/runtime/device_order.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <map>
 #include <thread>
 
-#include "cuda/runtime/device_communicator.h"
+#include "cuda/kernels/registry.h"
 #include "cuda/runtime/stream_owners.h"
 
 namespace jccl::device {
@@ -26,7 +28,78 @@ struct Occupancy {
 
 }  // namespace
 
-Status DeviceCommunicator::checkStream(const Target& target) {
+Status DeviceOrder::join() {
+  DeviceProperties properties;
+  int resident = 0;
+  Status status = describeDevice(config_.device, properties);
+  if (status) status = residentBlocks(config_.threads, resident);
+  if (!status) return status;
+  if (resident == 0) {
+    return Status::invalid("threads=" + std::to_string(config_.threads) +
+                           ", expected blocks of which a multiprocessor of device=" + std::to_string(config_.device) +
+                           " has one or more at once; use fewer threads (JCCL_NTHREADS)");
+  }
+  shareOfBlock_ = 1.0 / resident;
+  return sharedDevice_.join(*this, config_.channels * shareOfBlock_, properties.multiprocessors);
+}
+
+// If a thread copies from the device to pageable memory behind a kernel, the driver creates no event for other threads
+// until the copy has ended. The kernel could be waiting for the very operation that needs the event.
+Status DeviceOrder::makeStreams() {
+  Status status = createStream(stream_);
+  if (status) status = nameStream(stream_, false, ownName_);
+  if (status) status = createStream(orderStream_);
+  if (status) status = createEvent(order_);
+  if (status) status = completion_.watch(stream_);
+  if (status && !waitForLaunch(orderStream_, 0)) status = createEvent(lastLaunch_);
+  return status;
+}
+
+void DeviceOrder::leave() {
+  sharedDevice_.leave(*this);
+  StreamOwners::ofThisProcess().release(config_.token, config_.rank);
+}
+
+void DeviceOrder::close() {
+  for (Event event : {order_, lastLaunch_}) {
+    if (event != nullptr) (void)destroyEvent(event);
+  }
+  for (Stream stream : {stream_, orderStream_}) {
+    if (stream != nullptr) (void)destroyStream(stream);
+  }
+}
+
+Status DeviceOrder::aim(Stream stream, LaunchTarget& target) const {
+  target.stream = stream;
+  Status status = isCapturing(stream, target.capturing);
+  if (!status) return status;
+  if (stream == stream_ && !target.capturing) {
+    target.name = ownName_;
+    return status;
+  }
+  return nameStream(stream, target.capturing, target.name);
+}
+
+Status DeviceOrder::begin(int blocks, const LaunchTarget& target, SharedDevice::Turn& turn) {
+  Status status = checkStream(target);
+  if (status) status = orderAfterLast(target);
+  return status ? takeTurn(blocks, target, turn) : status;
+}
+
+Status DeviceOrder::record(const LaunchTarget& target) {
+  const Status status = recordLast(target);
+  return status ? endTurn(target) : status;
+}
+
+void DeviceOrder::launched(const LaunchTarget& target) {
+  if (target.capturing) {
+    capturedOn_ = target.name.handle;
+  } else {
+    lastStream_ = target.name.id;
+  }
+}
+
+Status DeviceOrder::checkStream(const LaunchTarget& target) {
   const StreamName& name = target.name;
   if (name.id != 0 && std::find(checked_.begin(), checked_.end(), name.id) != checked_.end()) return Status::ok();
   StreamFacts facts;
@@ -39,14 +112,14 @@ Status DeviceCommunicator::checkStream(const Target& target) {
 // Makes the stream wait until a launch of this rank has ended, on whichever stream the launch is: the application may
 // have destroyed that stream. The word counts up to the number of the launch. The driver compares 32 bits, which may
 // wrap.
-Status DeviceCommunicator::waitForLaunch(Stream stream, uint64_t number) {
+Status DeviceOrder::waitForLaunch(Stream stream, uint64_t number) {
   if (lastLaunch_ != nullptr) return waitEvent(stream, lastLaunch_);
   return waitWord(stream, reinterpret_cast<const uint32_t*>(&completion_.report()->ended),
                   static_cast<uint32_t>(number));
 }
 
 // Records the events that the order of launches needs; called after a launch.
-Status DeviceCommunicator::recordLast(const Target& target) {
+Status DeviceOrder::recordLast(const LaunchTarget& target) {
   if (target.capturing) return recordEventFromGraph(order_, target.stream);
   Status status;
   if (lastLaunch_ != nullptr) status = recordEvent(lastLaunch_, target.stream);
@@ -56,7 +129,7 @@ Status DeviceCommunicator::recordLast(const Target& target) {
 // Makes the stream wait for the communicator's last operation. All operations of a communicator use its connections, so
 // they follow one another even on different streams. Replays of its graphs follow one another, too: each replay waits
 // for the event that the previous replay recorded.
-Status DeviceCommunicator::orderAfterLast(const Target& target) {
+Status DeviceOrder::orderAfterLast(const LaunchTarget& target) {
   const auto& [stream, name, capturing] = target;
   const uint64_t last = completion_.lastInFlight();
   if (capturing) {
@@ -86,7 +159,7 @@ Status DeviceCommunicator::orderAfterLast(const Target& target) {
 
 // Returns how many multiprocessors this rank's launches in flight occupy at most. A replay of a graph is assumed to
 // occupy the blocks of all channels.
-double DeviceCommunicator::shareInFlight() {
+double DeviceOrder::shareInFlight() {
   int blocks = completion_.blocksInFlight();
   bool replayed = true;
   if (capturedOn_ && queryEvent(order_, replayed) && !replayed) blocks = config_.channels;
@@ -94,7 +167,7 @@ double DeviceCommunicator::shareInFlight() {
 }
 
 // Makes the stream wait for all launches and replays of this communicator.
-Status DeviceCommunicator::waitForAll(Stream stream) {
+Status DeviceOrder::waitForAll(Stream stream) {
   const uint64_t last = completion_.lastInFlight();
   const Status status = last == 0 ? Status::ok() : waitForLaunch(stream, last);
   return status && capturedOn_ ? waitEvent(stream, order_) : status;
@@ -105,12 +178,12 @@ Status DeviceCommunicator::waitForAll(Stream stream) {
 // communicator's launch that itself waits for another rank; then none would end. So if any communicator with launches
 // in flight has several ranks here, the calling thread waits instead of the stream. After kFitTimeout it returns an
 // error.
-Status DeviceCommunicator::takeTurn(int blocks, const Target& target, SharedDevice::Turn& turn) {
+Status DeviceOrder::takeTurn(int blocks, const LaunchTarget& target, SharedDevice::Turn& turn) {
   const auto& [stream, name, capturing] = target;
   SharedDevice& device = sharedDevice_;
   const auto behindAll = [&](Stream later) {
     Status status;
-    device.forAll([&](DeviceCommunicator& one) {
+    device.forAll([&](DeviceOrder& one) {
       if (status) status = one.waitForAll(later);
     });
     return status;
@@ -123,7 +196,7 @@ Status DeviceCommunicator::takeTurn(int blocks, const Target& target, SharedDevi
     if (!guard.status()) return guard.status();
     const bool replays = capturing || device.hasCaptured();
     std::map<std::pair<uint64_t, uint64_t>, Occupancy> all;
-    device.forAll([&](DeviceCommunicator& one) {
+    device.forAll([&](DeviceOrder& one) {
       Occupancy& occupancy = all[{one.config_.token[0], one.config_.token[1]}];
       ++occupancy.ranks;
       const double share = replays ? one.config_.channels * one.shareOfBlock_ : one.shareInFlight();
@@ -159,7 +232,7 @@ Status DeviceCommunicator::takeTurn(int blocks, const Target& target, SharedDevi
 }
 
 // Ends a launch's turn; called after the launch is on its stream.
-Status DeviceCommunicator::endTurn(const Target& target) {
+Status DeviceOrder::endTurn(const LaunchTarget& target) {
   SharedDevice& device = sharedDevice_;
   if (!device.hasCaptured()) return Status::ok();
   return target.capturing ? recordEventFromGraph(device.last(), target.stream)

@@ -120,8 +120,8 @@ Status DeviceCommunicator::allocateWindow(size_t bytes, int64_t timeoutNanos, ui
     });
   });
   if (status) status = made;
-  if (status) status = fillAsync(window->base(), 0, bytes, stream_);
-  if (status) status = synchronize(stream_);
+  if (status) status = fillAsync(window->base(), 0, bytes, ownStream());
+  if (status) status = synchronize(ownStream());
   if (!status) return noted(status);
   memory = window->base();
   windows_.add(std::move(window));

@@ -176,22 +176,10 @@ Issued DeviceCommunicator::submit(DeviceOperation operation, int64_t timeoutNano
     group_.push_back(std::move(operation));
     return {};
   }
-  Target target;
-  if (status) status = aim(stream, target);
+  LaunchTarget target;
+  if (status) status = order_.aim(stream, target);
   if (!status) return {refuse(status)};
   return launch({&operation, 1}, timeoutNanos, target);
-}
-
-// Finds out what the stream is. The caller holds a guard of the device.
-Status DeviceCommunicator::aim(Stream stream, Target& target) const {
-  target.stream = stream;
-  Status status = isCapturing(stream, target.capturing);
-  if (!status) return status;
-  if (stream == stream_ && !target.capturing) {
-    target.name = ownName_;
-    return status;
-  }
-  return nameStream(stream, target.capturing, target.name);
 }
 
 Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
@@ -203,8 +191,8 @@ Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
   bool begun = false;
   const LaunchGuard guard(config_.device);
   Status status = guard.status();
-  Target target;
-  if (status) status = aim(stream, target);
+  LaunchTarget target;
+  if (status) status = order_.aim(stream, target);
   if (!status) return {refuse(status)};
   // Captured operations share a launch only if their arguments fit into its descriptor: an area would stay in use for
   // as long as the graph may be replayed.
@@ -224,7 +212,7 @@ void DeviceCommunicator::dropGroup() {
 }
 
 Issued DeviceCommunicator::launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                  const Target& target) {
+                                  const LaunchTarget& target) {
   if (config_.size == 1) return launchCopies(operations, timeoutNanos, target);
   return operations.front().isExchange() ? launchTasks(operations, timeoutNanos, target)
                                          : launchWorks(operations, timeoutNanos, target);
@@ -270,7 +258,7 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
 }
 
 Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                       const Target& target) {
+                                       const LaunchTarget& target) {
   std::unique_ptr<ArgumentArea> area;
   if (Status status = completion_.takeArea(argumentBytes(operations, config_.size), area); !status)
     return {refuse(status)};
@@ -311,7 +299,7 @@ Issued WorksLauncher::issue(const DeviceCommunicator::KernelLaunch& launch) {
 
 // Orders the tasks by queue, one queue for each direction and peer; copies come last.
 Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                       const Target& target) {
+                                       const LaunchTarget& target) {
   size_t total = 0;
   for (const DeviceOperation& one : operations) total += one.tasks.size();
   std::unique_ptr<ArgumentArea> area;
@@ -379,7 +367,7 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
 // engines or by all multiprocessors. A kernel without tasks follows, so that these operations end, fail and are ordered
 // like all others.
 Issued DeviceCommunicator::launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                        const Target& target) {
+                                        const LaunchTarget& target) {
   const std::vector<MemoryCopy> copies = ownCopies(operations);
   ExchangeLaunch launch{};
   launch.rank = config_.rank;
@@ -394,7 +382,7 @@ Issued DeviceCommunicator::launchCopies(std::span<const DeviceOperation> operati
 
 Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
                                  std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                 const Target& target) {
+                                 const LaunchTarget& target) {
   const auto giveUp = [&](const Status& status) -> Issued {
     completion_.giveBack(std::move(arguments));
     return {refuse(status)};
@@ -407,10 +395,8 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
     return {code};
   }
   const bool capturing = target.capturing;
-  Status status = checkStream(target);
-  if (status) status = orderAfterLast(target);
   SharedDevice::Turn turn;
-  if (status) status = takeTurn(launch.blocks, target, turn);
+  Status status = order_.begin(launch.blocks, target, turn);
   if (!status) return giveUp(status);
   std::vector<InFlight>& flights = launching_;
   flights.clear();
@@ -438,18 +424,16 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
     status =
         launchKernel(config_.device, launch.kernel, launch.descriptor, launch.blocks, config_.threads, target.stream);
   }
-  if (status) status = recordLast(target);
-  if (status) status = endTurn(target);
+  if (status) status = order_.record(target);
   if (!status) return {completion_.notLaunched(flights, status)};
   const uint64_t number = flights.back().number;
   uint64_t sequence = 0;
+  order_.launched(target);
   if (capturing) {
     sequence = completion_.captured(number);
-    capturedOn_ = target.name.handle;
     // A replay of the graph may need the area at any time.
     if (arguments != nullptr) capturedAreas_.push_back(std::move(arguments));
   } else {
-    lastStream_ = target.name.id;
     sequence = completion_.launched(flights, std::move(arguments));
   }
   return {Code::Ok, number, operations.back().operation.choice, sequence, capturing};

@@ -14,7 +14,7 @@
 
 namespace jccl::device {
 
-class DeviceCommunicator;
+class DeviceOrder;
 
 class SharedDevice {
  public:
@@ -38,7 +38,7 @@ class SharedDevice {
 
   // Adds a communicator. `share` is the number of multiprocessors that its channels occupy. The caller holds the guard
   // of the device.
-  Status join(DeviceCommunicator& communicator, double share, int multiprocessors) {
+  Status join(DeviceOrder& communicator, double share, int multiprocessors) {
     const std::unique_lock turn(turn_);
     const std::lock_guard lock(mutex_);
     multiprocessors_ = multiprocessors;
@@ -54,7 +54,7 @@ class SharedDevice {
   }
 
   // Removes a communicator, if it has joined. Returns when no thread visits the communicator any more.
-  void leave(const DeviceCommunicator& communicator) {
+  void leave(const DeviceOrder& communicator) {
     const std::lock_guard lock(mutex_);
     std::erase_if(members_, [&](const Member& member) { return member.communicator == &communicator; });
     if (members_.empty()) capturedOn_.reset();
@@ -109,7 +109,7 @@ class SharedDevice {
 
  private:
   struct Member {
-    DeviceCommunicator* communicator;
+    DeviceOrder* communicator;
     double share;
   };
 

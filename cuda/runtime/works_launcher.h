@@ -15,7 +15,7 @@ class WorksLauncher {
  public:
   // `area` is null if the arguments of the operations fit into the descriptor.
   WorksLauncher(DeviceCommunicator& communicator, std::span<const DeviceOperation> operations,
-                std::unique_ptr<ArgumentArea> area, int64_t timeoutNanos, const DeviceCommunicator::Target& target)
+                std::unique_ptr<ArgumentArea> area, int64_t timeoutNanos, const LaunchTarget& target)
       : communicator_(communicator),
         operations_(operations),
         area_(std::move(area)),
@@ -43,7 +43,7 @@ class WorksLauncher {
   const std::span<const DeviceOperation> operations_;
   std::unique_ptr<ArgumentArea> area_;
   const int64_t timeoutNanos_;
-  const DeviceCommunicator::Target& target_;
+  const LaunchTarget& target_;
 };
 
 }  // namespace jccl::device
