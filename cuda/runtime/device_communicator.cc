@@ -20,8 +20,8 @@ DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
       connections_(config_),
       completion_(config_),
       order_(config_, completion_),
-      keepAlive_(KeepAliveGroup::of(config.token)),
-      buffers_(config.rank, config.size) {}
+      reclaim_(config_, completion_, order_),
+      registration_(config_, connections_, completion_, reclaim_) {}
 
 Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
                                   std::unique_ptr<DeviceCommunicator>& communicator) {
@@ -81,8 +81,8 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   }
   if (status) status = tests_.allocate();
   prepared_ = status.isOk();
-  if (prepared_ && inPlace_) keepAlive_->join(*this);
-  if (prepared_ && !inPlace_) pages_.resize(config_.size);
+  if (prepared_ && inPlace_) reclaim_.join();
+  if (prepared_ && !inPlace_) reclaim_.usePages();
   return noted(status);
 }
 
@@ -109,6 +109,18 @@ Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks, int
   return Status::ok();
 }
 
+Code DeviceCommunicator::query(uint64_t number, bool& done) {
+  reclaim_.answerPeers();
+  const Code code = completion_.query(number, done);
+  if (done && code != Code::Ok) done = reclaim_.reclaimBuffers();
+  return code;
+}
+
+uint64_t DeviceCommunicator::lastDone() {
+  reclaim_.answerPeers();
+  return completion_.lastDone();
+}
+
 DeviceCommunicator::~DeviceCommunicator() {
   const DeviceGuard guard(config_.device);
   const auto deadline = std::chrono::steady_clock::now() + kEndTimeout;
@@ -120,23 +132,24 @@ DeviceCommunicator::~DeviceCommunicator() {
     abort(Code::Aborted);
     std::this_thread::sleep_for(kEndSleep);
   }
-  while (idle && !reclaimBuffers()) std::this_thread::sleep_for(kEndSleep);
-  keepAlive_->leave(*this);
+  while (idle && !reclaim_.reclaimBuffers()) std::this_thread::sleep_for(kEndSleep);
+  reclaim_.leave();
   order_.leave();
   completion_.closeActivity();
-  std::vector<std::shared_ptr<DeviceSegment>> shared = windows_.removeAll();  // memory that peers may have mapped
+  std::vector<std::shared_ptr<DeviceSegment>> shared =
+      registration_.takeWindows();  // memory that peers may have mapped
   shared.push_back(connections_.takeSegment());
   if (!idle) {
     for (const auto& memory : shared) memory->leak();
     connections_.leak();
     for (const auto& one : added_) one->leak();
-    for (const auto& memory : buffers_.closeAll()) memory->leak();
+    registration_.leak();
     completion_.abandon();
     return;
   }
   for (auto& memory : shared) {
     if (allInProcess() || (connections_.anyInProcess() && memory->hasDescriptor())) {
-      keepAlive_->keep(config_.device, std::move(memory));
+      reclaim_.keep(std::move(memory));
     } else if (!memory->hasDescriptor()) {
       memory->leak();  // this process does not learn when peers in other processes have ended their last operation
     }
@@ -145,10 +158,9 @@ DeviceCommunicator::~DeviceCommunicator() {
   if (!allInProcess() && completion_.reportedFailure() != Code::Ok) {
     for (const auto& one : added_) one->leakShared();
   }
-  if (!pages_.empty() && pages_[config_.rank]) pages_[config_.rank].answer();
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
   const DeviceNumbers own = {config_.device}, all = allDevices();
-  retired.retire(config_.device, own, buffers_.closeAll());
+  registration_.retire();
   for (auto& one : added_) {
     const DeviceNumbers& users = one->usesHostMemory() ? all : own;
     retired.retire(config_.device, users, std::move(one));
@@ -159,7 +171,7 @@ DeviceCommunicator::~DeviceCommunicator() {
     retired.retire(config_.device, std::move(users), std::move(memory));
   }
   connections_.retire();
-  keepAlive_.reset();
+  reclaim_.close();
   retired.collect();
   completion_.close();
   order_.close();

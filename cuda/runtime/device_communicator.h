@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "base/status.h"
-#include "cuda/runtime/access_page.h"
 #include "cuda/runtime/added_algorithm.h"
 #include "cuda/runtime/argument_areas.h"
 #include "cuda/runtime/device_api.h"
@@ -29,10 +28,9 @@
 #include "cuda/runtime/device_connections.h"
 #include "cuda/runtime/device_operation.h"
 #include "cuda/runtime/device_order.h"
-#include "cuda/runtime/keep_alive_group.h"
-#include "cuda/runtime/registered_buffers.h"
+#include "cuda/runtime/device_reclaim.h"
+#include "cuda/runtime/device_registration.h"
 #include "cuda/runtime/self_test.h"
-#include "cuda/runtime/symmetric_windows.h"
 #include "engine/diagnostics.h"
 #include "engine/exchange_tasks.h"
 
@@ -141,31 +139,39 @@ class DeviceCommunicator {
   // Registers buffers on which ranks of several processes work in place, after prepare. All ranks do this together,
   // when their operations have ended. Each rank describes its buffer, opens the buffers of all peers by their `info`,
   // and uses them when all ranks have opened all buffers. After a failure on any rank, all ranks drop the buffer.
-  Status describeBuffer(const void* memory, size_t bytes, std::vector<uint8_t>& info);
-  // Descriptors for other processes: of the buffer, if it needs one, and of this rank's access page. The caller closes
-  // them.
-  struct BufferDescriptors {
-    UniqueFd buffer, page;
-  };
-  BufferDescriptors takeBufferDescriptors();
+  Status describeBuffer(const void* memory, size_t bytes, std::vector<uint8_t>& info) {
+    return noted(registration_.describeBuffer(memory, bytes, info));
+  }
+  using BufferDescriptors = device::BufferDescriptors;
+  BufferDescriptors takeBufferDescriptors() { return registration_.takeBufferDescriptors(); }
   // Sets `here` to the address of the peer's buffer in this process.
   Status openBuffer(int peer, std::span<const uint8_t> info, BufferDescriptors descriptors, int64_t timeoutNanos,
-                    uint64_t& here);
+                    uint64_t& here) {
+    return noted(registration_.openBuffer(peer, info, std::move(descriptors), timeoutNanos, here));
+  }
   // `there` contains, by peer, the address of this rank's buffer in the peer's process.
-  Status useBuffer(std::vector<uint64_t> there, uint64_t& number);
-  Status dropBuffer(int64_t timeoutNanos);
+  Status useBuffer(std::vector<uint64_t> there, uint64_t& number) {
+    return noted(registration_.useBuffer(std::move(there), number));
+  }
+  Status dropBuffer(int64_t timeoutNanos) { return noted(registration_.dropBuffer(timeoutNanos)); }
   // Closes the peers' buffers that this rank opened for the registration. The application may free its buffer when all
   // ranks have done so.
-  Status closeBuffer(uint64_t number, int64_t timeoutNanos);
+  Status closeBuffer(uint64_t number, int64_t timeoutNanos) {
+    return noted(registration_.closeBuffer(number, timeoutNanos));
+  }
 
   // Allocates zeroed memory that can be registered. freeWindow frees it when no kernel of any rank uses it any more;
   // this object's destructor frees the rest as it frees the segment.
-  Status allocateWindow(size_t bytes, int64_t timeoutNanos, uint8_t*& memory);
+  Status allocateWindow(size_t bytes, int64_t timeoutNanos, uint8_t*& memory) {
+    return noted(registration_.allocateWindow(ownStream(), bytes, timeoutNanos, memory));
+  }
   // Lets operations use the window without exchanging addresses, once all ranks have allocated theirs; all ranks call
   // this together. `here` are the addresses of the windows in this process, by rank; `there` those of this rank's window
   // in the peers' processes, empty if all peers use this rank's own address.
-  Status useWindow(const uint8_t* memory, std::vector<uint64_t> here, std::vector<uint64_t> there);
-  Status freeWindow(const uint8_t* memory);
+  Status useWindow(const uint8_t* memory, std::vector<uint64_t> here, std::vector<uint64_t> there) {
+    return noted(registration_.useWindow(memory, std::move(here), std::move(there)));
+  }
+  Status freeWindow(const uint8_t* memory) { return noted(registration_.freeWindow(memory)); }
 
   // A positive `timeoutNanos` limits the time of a kernel, 0 does not. A negative one stands for the time-out of the
   // communicator, -timeoutNanos. The host keeps it for collectives, because only the host learns when all ranks have
@@ -258,11 +264,6 @@ class DeviceCommunicator {
   Work workOf(const DeviceOperation& operation, LaunchArguments& arguments) const;
   Issued issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
                std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
-  bool reclaimBuffers();
-  bool releaseBuffers();
-  void answerPeers();
-  Status retireOpened(RegisteredBuffers::Opened opened, int64_t timeoutNanos);
-  Status awaitQuiet(int64_t timeoutNanos, const std::function<bool()>& attempt);
   static void reapAll();
 
   const DeviceCommunicatorConfig config_;
@@ -274,14 +275,9 @@ class DeviceCommunicator {
 
   DeviceCompletion completion_;
   DeviceOrder order_;
-  std::shared_ptr<KeepAliveGroup> keepAlive_;
+  DeviceReclaim reclaim_;
+  DeviceRegistration registration_;
   TouchedMemory reached_;  // buffers that checkReach() checks; keeps its memory for the next operation
-  RegisteredBuffers buffers_;
-  SymmetricWindows windows_;
-  // Descriptors of the buffer that is being registered, and of this rank's access page.
-  UniqueFd bufferDescriptor_, pageDescriptor_;
-  std::mutex pagesMutex_;          // guards pages_
-  std::vector<AccessPage> pages_;  // by rank; empty if all ranks are threads of one process
   bool toldUnreached_ = false;
   std::atomic<bool> hasNotice_{false};
   std::mutex noticeMutex_;  // guards notice_
@@ -290,9 +286,7 @@ class DeviceCommunicator {
   std::vector<DeviceOperation> group_;
   GroupDivision division_;
   std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
-  // Locked from the check for an earlier failure until the launch is in flight.
-  std::mutex issuing_;
-  std::vector<InFlight> launching_;  // operations of the launch that is being issued; guarded by issuing_
+  std::vector<InFlight> launching_;  // operations of the launch that is being issued; guarded by order_.issuing()
 };
 
 }  // namespace jccl::device

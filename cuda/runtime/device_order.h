@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 
 #include "base/status.h"
@@ -44,6 +45,8 @@ class DeviceOrder {
   // Finds out what the stream is. The caller holds a guard of the device.
   Status aim(Stream stream, LaunchTarget& target) const;
 
+  // Locked from the check for an earlier failure until the launch is in flight.
+  std::mutex& issuing() { return issuing_; }
   // Before a launch of `blocks` blocks: makes the stream wait for the launches that come first. The caller keeps `turn`
   // until the launch is on its stream.
   Status begin(int blocks, const LaunchTarget& target, SharedDevice::Turn& turn);
@@ -65,6 +68,7 @@ class DeviceOrder {
   Status takeTurn(int blocks, const LaunchTarget& target, SharedDevice::Turn& turn);
   Status endTurn(const LaunchTarget& target);
 
+  std::mutex issuing_;
   const DeviceCommunicatorConfig& config_;
   DeviceCompletion& completion_;
   SharedDevice& sharedDevice_;

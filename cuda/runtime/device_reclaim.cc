@@ -1,31 +1,37 @@
-// Returns a rank's buffers to the application after an operation in place has failed.
-#include "cuda/runtime/device_communicator.h"
+#include "cuda/runtime/device_reclaim.h"
+
+#include <string>
+#include <utility>
 
 namespace jccl::device {
 
-Code DeviceCommunicator::query(uint64_t number, bool& done) {
-  answerPeers();
-  const Code code = completion_.query(number, done);
-  if (done && code != Code::Ok) done = reclaimBuffers();
-  return code;
+Status DeviceReclaim::makePage(UniqueFd& descriptor) {
+  if (pages_[config_.rank]) return Status::ok();
+  AccessPage page;
+  const Status status = AccessPage::make(config_.token, config_.rank, page, descriptor);
+  const std::lock_guard lock(pagesMutex_);
+  pages_[config_.rank] = std::move(page);
+  return status;
 }
 
-uint64_t DeviceCommunicator::lastDone() {
-  answerPeers();
-  return completion_.lastDone();
+Status DeviceReclaim::openPage(int peer, UniqueFd descriptor) {
+  if (pages_[peer]) return Status::ok();
+  AccessPage page;
+  const Status status = AccessPage::open(std::move(descriptor), config_.token, peer, page);
+  const std::lock_guard lock(pagesMutex_);
+  pages_[peer] = std::move(page);
+  return status;
 }
 
-// Returns true when the buffers of a failed operation belong to the application again: no kernel of a peer accesses
-// them, now or later. Also returns true if peers do not end their kernels in time.
-bool DeviceCommunicator::reclaimBuffers() {
+bool DeviceReclaim::reclaimBuffers() {
   if (!completion_.isExposed()) return true;
   std::string inside;
   const auto add = [&inside](int peer) {
     if (!inside.empty()) inside += ',';
     inside += std::to_string(peer);
   };
-  keepAlive_->forPeers(*this, [&](DeviceCommunicator& peer) {
-    if (!peer.releaseBuffers()) add(peer.config_.rank);
+  keepAlive_->forPeers(*this, [&](DeviceReclaim& peer) {
+    if (!peer.releaseBuffers()) add(peer.rank());
   });
   {
     const std::lock_guard lock(pagesMutex_);
@@ -38,17 +44,14 @@ bool DeviceCommunicator::reclaimBuffers() {
   return completion_.endExposure(inside);
 }
 
-// Called for a peer whose operation in place has failed. From then on kernels of this rank begin nothing; running ones
-// end after the chunk that they move. Returns true if no operation in place is in flight.
-bool DeviceCommunicator::releaseBuffers() {
-  completion_.refresh();  // before the abort, so that operations that have ended well stay successful
-  abort(Code::Aborted);   // only kernels write `result`, so the code of the first failure stays
-  const std::unique_lock issuing(issuing_, std::try_to_lock);
+bool DeviceReclaim::releaseBuffers() {
+  completion_.refresh();             // before the abort, so that operations that have ended well stay successful
+  completion_.abort(Code::Aborted);  // only kernels write `result`, so the code of the first failure stays
+  const std::unique_lock issuing(order_.issuing(), std::try_to_lock);
   return issuing.owns_lock() && !completion_.hasInPlaceInFlight();
 }
 
-// Answers peers in other processes, which ask through this rank's page after their operations in place have failed.
-void DeviceCommunicator::answerPeers() {
+void DeviceReclaim::answerPeers() {
   {
     const std::lock_guard lock(pagesMutex_);
     if (pages_.empty() || !pages_[config_.rank] || !pages_[config_.rank].awaitsAnswer()) return;
@@ -56,6 +59,11 @@ void DeviceCommunicator::answerPeers() {
   if (!releaseBuffers()) return;
   const std::lock_guard lock(pagesMutex_);
   pages_[config_.rank].answer();
+}
+
+void DeviceReclaim::close() {
+  if (!pages_.empty() && pages_[config_.rank]) pages_[config_.rank].answer();
+  keepAlive_.reset();
 }
 
 }  // namespace jccl::device

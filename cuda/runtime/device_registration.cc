@@ -1,11 +1,12 @@
 // Registers buffers on which ranks of several processes then work in place.
+#include "cuda/runtime/device_registration.h"
+
 #include <fcntl.h>
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
-#include "cuda/runtime/device_communicator.h"
 #include "cuda/runtime/retired_memory.h"
 #include "engine/plan_arguments.h"
 
@@ -19,7 +20,7 @@ constexpr std::chrono::microseconds kQuietSleep{200};
 // Calls attempt() until it succeeds, which requires that no kernel is in flight on this rank's device. When memory is
 // opened or closed for the device, the driver waits for every kernel there, even for one that waits for a rank whose
 // thread makes the call.
-Status DeviceCommunicator::awaitQuiet(int64_t timeoutNanos, const std::function<bool()>& attempt) {
+Status DeviceRegistration::awaitQuiet(int64_t timeoutNanos, const std::function<bool()>& attempt) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeoutNanos);
   while (!attempt()) {
     completion_.refresh();
@@ -34,17 +35,17 @@ Status DeviceCommunicator::awaitQuiet(int64_t timeoutNanos, const std::function<
   return Status::ok();
 }
 
-Status DeviceCommunicator::describeBuffer(const void* memory, size_t bytes, std::vector<uint8_t>& info) {
+Status DeviceRegistration::describeBuffer(const void* memory, size_t bytes, std::vector<uint8_t>& info) {
   const DeviceGuard guard(config_.device);
-  if (!guard.status()) return noted(guard.status());
+  if (!guard.status()) return guard.status();
   if (!connections_.plan().allowsDirect()) {
-    return noted(Status::invalid("size=" + std::to_string(config_.size) + ", expected at most " +
-                                 std::to_string(kMaxDirectRanks) +
-                                 " ranks, which work in place on registered buffers; do not register, operations need "
-                                 "no registration"));
+    return Status::invalid("size=" + std::to_string(config_.size) + ", expected at most " +
+                           std::to_string(kMaxDirectRanks) +
+                           " ranks, which work in place on registered buffers; do not register, operations need "
+                           "no registration");
   }
-  if (pages_.empty() || connections_.anyStaged()) {
-    return noted(Status::invalid("expected ranks in several processes that reach each other's memory"));
+  if (!reclaim_.usesPages() || connections_.anyStaged()) {
+    return Status::invalid("expected ranks in several processes that reach each other's memory");
   }
   const MemoryRange range{static_cast<const uint8_t*>(memory), bytes};
   PeerReach::Found found;
@@ -54,24 +55,18 @@ Status DeviceCommunicator::describeBuffer(const void* memory, size_t bytes, std:
     status = Status::invalid(describe(range) + ": " + found.unreached +
                              "; give the devices of all ranks of this process access (cuMemSetAccess)");
   }
-  if (status && !pages_[config_.rank]) {
-    AccessPage page;
-    status = AccessPage::make(config_.token, config_.rank, page, pageDescriptor_);
-    const std::lock_guard lock(pagesMutex_);
-    pages_[config_.rank] = std::move(page);
-  }
-  return noted(status);
+  return status ? reclaim_.makePage(pageDescriptor_) : status;
 }
 
-DeviceCommunicator::BufferDescriptors DeviceCommunicator::takeBufferDescriptors() {
+BufferDescriptors DeviceRegistration::takeBufferDescriptors() {
   return {std::move(bufferDescriptor_), UniqueFd(::fcntl(pageDescriptor_.get(), F_DUPFD_CLOEXEC, 0))};
 }
 
-Status DeviceCommunicator::openBuffer(int peer, std::span<const uint8_t> info, BufferDescriptors descriptors,
+Status DeviceRegistration::openBuffer(int peer, std::span<const uint8_t> info, BufferDescriptors descriptors,
                                       int64_t timeoutNanos, uint64_t& here) {
-  if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return noted(status);
+  if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return status;
   const DeviceGuard guard(config_.device);
-  if (!guard.status()) return noted(guard.status());
+  if (!guard.status()) return guard.status();
   const bool inProcess = connections_.isInProcess(peer);
   Status opened;
   Status status = awaitQuiet(timeoutNanos, [&] {
@@ -79,23 +74,17 @@ Status DeviceCommunicator::openBuffer(int peer, std::span<const uint8_t> info, B
         {config_.device}, [&] { opened = buffers_.open(peer, inProcess, info, std::move(descriptors.buffer), here); });
   });
   if (status) status = opened;
-  if (status && !inProcess && !pages_[peer]) {
-    AccessPage page;
-    status = AccessPage::open(std::move(descriptors.page), config_.token, peer, page);
-    const std::lock_guard lock(pagesMutex_);
-    pages_[peer] = std::move(page);
-  }
-  return noted(status);
+  return status && !inProcess ? reclaim_.openPage(peer, std::move(descriptors.page)) : status;
 }
 
-Status DeviceCommunicator::useBuffer(std::vector<uint64_t> there, uint64_t& number) {
+Status DeviceRegistration::useBuffer(std::vector<uint64_t> there, uint64_t& number) {
   const bool first = buffers_.empty();
   const Status status = buffers_.use(std::move(there), number);
-  if (status && first) keepAlive_->join(*this);
-  return noted(status);
+  if (status && first) reclaim_.join();
+  return status;
 }
 
-Status DeviceCommunicator::retireOpened(RegisteredBuffers::Opened opened, int64_t timeoutNanos) {
+Status DeviceRegistration::retireOpened(RegisteredBuffers::Opened opened, int64_t timeoutNanos) {
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
   Status status =
       awaitQuiet(timeoutNanos, [&] { return retired.whenQuiet({config_.device}, [&] { opened.clear(); }); });
@@ -104,42 +93,43 @@ Status DeviceCommunicator::retireOpened(RegisteredBuffers::Opened opened, int64_
   return status;
 }
 
-Status DeviceCommunicator::allocateWindow(size_t bytes, int64_t timeoutNanos, uint8_t*& memory) {
+Status DeviceRegistration::allocateWindow(Stream stream, size_t bytes, int64_t timeoutNanos, uint8_t*& memory) {
   const DeviceGuard guard(config_.device);
-  if (!guard.status()) return noted(guard.status());
+  if (!guard.status()) return guard.status();
   auto window = std::make_shared<DeviceSegment>();
   Status made;
   Status status = awaitQuiet(timeoutNanos, [&] {
     return RetiredMemory::ofThisProcess().whenQuiet(connections_.segment().users(), [&] {
       UniqueFd unused;  // registering the memory exports another descriptor
       if (connections_.usesDescriptors()) made = DeviceSegment::behindDescriptor(bytes, *window, unused);
-      if (!connections_.usesDescriptors() || !made) made = DeviceSegment::onHeap(bytes, !allInProcess(), *window);
+      if (!connections_.usesDescriptors() || !made)
+        made = DeviceSegment::onHeap(bytes, !connections_.allInProcess(), *window);
       for (const int user : connections_.segment().users()) {
         if (made) made = window->giveAccess(user);
       }
     });
   });
   if (status) status = made;
-  if (status) status = fillAsync(window->base(), 0, bytes, ownStream());
-  if (status) status = synchronize(ownStream());
-  if (!status) return noted(status);
+  if (status) status = fillAsync(window->base(), 0, bytes, stream);
+  if (status) status = synchronize(stream);
+  if (!status) return status;
   memory = window->base();
   windows_.add(std::move(window));
   return Status::ok();
 }
 
-Status DeviceCommunicator::useWindow(const uint8_t* memory, std::vector<uint64_t> here, std::vector<uint64_t> there) {
+Status DeviceRegistration::useWindow(const uint8_t* memory, std::vector<uint64_t> here, std::vector<uint64_t> there) {
   const size_t n = static_cast<size_t>(config_.size);
   if (here.size() != n || (!there.empty() && there.size() != n)) {
-    return noted(Status::invalid("addresses=" + std::to_string(here.size()) + " and " + std::to_string(there.size()) +
-                                 ", expected one for each of " + std::to_string(n) + " ranks"));
+    return Status::invalid("addresses=" + std::to_string(here.size()) + " and " + std::to_string(there.size()) +
+                           ", expected one for each of " + std::to_string(n) + " ranks");
   }
-  return noted(windows_.use(memory, std::move(here), std::move(there)));
+  return windows_.use(memory, std::move(here), std::move(there));
 }
 
-Status DeviceCommunicator::freeWindow(const uint8_t* memory) {
+Status DeviceRegistration::freeWindow(const uint8_t* memory) {
   std::shared_ptr<DeviceSegment> window = windows_.remove(memory);
-  if (window == nullptr) return noted(Status::invalid("expected memory that allocateWindow has allocated"));
+  if (window == nullptr) return Status::invalid("expected memory that allocateWindow has allocated");
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
   DeviceNumbers users = window->users();
   retired.retire(config_.device, std::move(users), std::move(window));
@@ -147,19 +137,27 @@ Status DeviceCommunicator::freeWindow(const uint8_t* memory) {
   return Status::ok();
 }
 
-Status DeviceCommunicator::dropBuffer(int64_t timeoutNanos) {
+Status DeviceRegistration::dropBuffer(int64_t timeoutNanos) {
   const DeviceGuard guard(config_.device);
   bufferDescriptor_.reset();
-  return noted(retireOpened(buffers_.drop(), timeoutNanos));
+  return retireOpened(buffers_.drop(), timeoutNanos);
 }
 
-Status DeviceCommunicator::closeBuffer(uint64_t number, int64_t timeoutNanos) {
+Status DeviceRegistration::closeBuffer(uint64_t number, int64_t timeoutNanos) {
   const DeviceGuard guard(config_.device);
   RegisteredBuffers::Opened opened;
   if (!buffers_.close(number, opened)) {
-    return noted(Status::invalid("number=" + std::to_string(number) + ", expected that of a registered buffer"));
+    return Status::invalid("number=" + std::to_string(number) + ", expected that of a registered buffer");
   }
-  return noted(retireOpened(std::move(opened), timeoutNanos));
+  return retireOpened(std::move(opened), timeoutNanos);
+}
+
+void DeviceRegistration::leak() {
+  for (const auto& memory : buffers_.closeAll()) memory->leak();
+}
+
+void DeviceRegistration::retire() {
+  RetiredMemory::ofThisProcess().retire(config_.device, {config_.device}, buffers_.closeAll());
 }
 
 }  // namespace jccl::device

@@ -35,7 +35,7 @@ Operation recordOf(const DeviceOperation& one) {
 // Returns true if the collective may work in place. All ranks must reach the memory, because they are threads of one
 // process or because it is registered.
 bool DeviceCommunicator::inPlaceFits(Collective collective) const {
-  return connections_.plan().allowsDirect() && (inPlace_ || !buffers_.empty()) &&
+  return connections_.plan().allowsDirect() && (inPlace_ || !registration_.buffers().empty()) &&
          (collective == Collective::AllReduce || collective == Collective::AllGather ||
           collective == Collective::ReduceScatter);
 }
@@ -85,7 +85,7 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
   const Collective collective = one.operation.code.collective;
   const auto check = [&](const MemoryRange& range, const char* name, bool byPeers, std::vector<uint64_t>& there,
                          WindowPlace& place) {
-    place = windows_.find(range);
+    place = registration_.windows().find(range);
     if (place.window != 0) return Status::ok();
     PeerReach::Found found;
     if (Status status = connections_.reach().check(range, found); !status)
@@ -94,7 +94,7 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
     const char* remedy =
         "allocate it with cudaMalloc (cuMemAlloc), or give all ranks' devices access (cudaMemPoolSetAccess, "
         "cuMemSetAccess)";
-    if (found.unreached.empty() && !allInProcess() && !buffers_.find(range, found.allocation, there)) {
+    if (found.unreached.empty() && !allInProcess() && !registration_.buffers().find(range, found.allocation, there)) {
       found.unreached = "is not registered, or was freed since";
       remedy = "register it on all ranks (Communicator.register), as long as it is allocated";
     }
@@ -119,8 +119,9 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
   const uint32_t send = one.sendPlace.print(), recv = one.recvPlace.print();
   const bool inWindows = (!sends || send != 0) && (!receives || recv != 0);
   const uint32_t print = (sends ? send : 0) * 0x9e3779b9u ^ (receives ? recv : 0);
-  one.windows =
-      windows_.everUsed() ? inWindows ? std::max(print, Work::kOtherMemory + 1) : Work::kOtherMemory : Work::kNoWindows;
+  one.windows = registration_.windows().everUsed()
+                    ? inWindows ? std::max(print, Work::kOtherMemory + 1) : Work::kOtherMemory
+                    : Work::kNoWindows;
   return status;
 }
 
@@ -387,7 +388,7 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
     completion_.giveBack(std::move(arguments));
     return {refuse(status)};
   };
-  const std::lock_guard issuing(issuing_);
+  const std::lock_guard issuing(order_.issuing());
   if (!tests_.isRunning()) tests_.release();
   if (!prepared_) return giveUp(Status::invalid("the communicator is not prepared; call prepare first"));
   if (const Code code = failure(); code != Code::Ok) {

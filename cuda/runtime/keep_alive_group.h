@@ -19,7 +19,7 @@
 
 namespace jccl::device {
 
-class DeviceCommunicator;
+class DeviceReclaim;
 
 class KeepAliveGroup {
  public:
@@ -50,23 +50,23 @@ class KeepAliveGroup {
     kept_.emplace_back(device, std::move(memory));
   }
 
-  void join(DeviceCommunicator& rank) {
+  void join(DeviceReclaim& rank) {
     const std::lock_guard lock(mutex_);
     std::erase(ranks_, &rank);  // the rank may have joined before
     ranks_.push_back(&rank);
   }
 
   // Removes a rank, if it has joined. Returns when no thread visits the rank any more.
-  void leave(const DeviceCommunicator& rank) {
+  void leave(const DeviceReclaim& rank) {
     const std::lock_guard lock(mutex_);
     std::erase(ranks_, &rank);
   }
 
   // Calls visit(peer) for all joined ranks except `self`. The caller must not hold its own mutex.
   template <class Visit>
-  void forPeers(const DeviceCommunicator& self, Visit&& visit) {
+  void forPeers(const DeviceReclaim& self, Visit&& visit) {
     const std::lock_guard lock(mutex_);
-    for (DeviceCommunicator* rank : ranks_) {
+    for (DeviceReclaim* rank : ranks_) {
       if (rank != &self) visit(*rank);
     }
   }
@@ -74,7 +74,7 @@ class KeepAliveGroup {
  private:
   std::mutex mutex_;
   std::vector<std::pair<int, std::shared_ptr<DeviceSegment>>> kept_;  // each with the number of its device
-  std::vector<DeviceCommunicator*> ranks_;
+  std::vector<DeviceReclaim*> ranks_;
 };
 
 }  // namespace jccl::device
