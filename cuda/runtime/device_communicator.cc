@@ -21,7 +21,8 @@ DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
       completion_(config_),
       order_(config_, completion_),
       reclaim_(config_, completion_, order_),
-      registration_(config_, connections_, completion_, reclaim_) {}
+      registration_(config_, connections_, completion_, reclaim_),
+      issuing_(config_, connections_, completion_, order_, registration_, added_, tests_) {}
 
 Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
                                   std::unique_ptr<DeviceCommunicator>& communicator) {
@@ -70,8 +71,8 @@ Status DeviceCommunicator::probe(int step, const std::vector<int>& peers, int64_
 }
 
 Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
-  inPlace_ = inPlace && allInProcess() && plan().allowsDirect();
-  if (inPlace_) connections_.reach().letPeersReach(config_.device);
+  inPlace = inPlace && allInProcess() && plan().allowsDirect();
+  if (inPlace) connections_.reach().letPeersReach(config_.device);
   completion_.setActivity(activity);
   const DeviceGuard guard(config_.device);
   Status status = guard.status();
@@ -80,10 +81,11 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
     if (status) status = one->prepare();
   }
   if (status) status = tests_.allocate();
-  prepared_ = status.isOk();
-  if (prepared_ && inPlace_) reclaim_.join();
-  if (prepared_ && !inPlace_) reclaim_.usePages();
-  return noted(status);
+  if (!status) return noted(status);
+  if (inPlace) reclaim_.join();
+  if (!inPlace) reclaim_.usePages();
+  issuing_.begin(inPlace);
+  return status;
 }
 
 void DeviceCommunicator::reapAll() {

@@ -8,42 +8,26 @@
 // waiting() and lastError() at any time.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "cuda/runtime/added_algorithm.h"
-#include "cuda/runtime/argument_areas.h"
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/device_completion.h"
 #include "cuda/runtime/device_config.h"
 #include "cuda/runtime/device_connections.h"
-#include "cuda/runtime/device_operation.h"
+#include "cuda/runtime/device_issuing.h"
 #include "cuda/runtime/device_order.h"
 #include "cuda/runtime/device_reclaim.h"
 #include "cuda/runtime/device_registration.h"
 #include "cuda/runtime/self_test.h"
 #include "engine/diagnostics.h"
-#include "engine/exchange_tasks.h"
 
 namespace jccl::device {
-
-// An operation that was issued, or the code of the failure. A group is described by its last operation.
-struct Issued {
-  Code code = Code::Ok;
-  uint64_t number = 0;    // 0 while beginGroup() holds the operation back
-  Choice choice{};        // algorithm and protocol that execute the operation
-  uint64_t sequence = 0;  // of the last collective that was entered in the history
-  bool captured = false;  // the operation was recorded for a graph, and counts as ended
-};
 
 class DeviceCommunicator {
  public:
@@ -116,7 +100,7 @@ class DeviceCommunicator {
   // Sends known data by operations in place, which read and write buffers of all peers. All ranks call this together.
   Status testInPlace(int64_t timeoutNanos) { return tests_.inPlace(timeoutNanos); }
   // Uses no operations in place from now on.
-  void renounceInPlace() { inPlace_ = false; }
+  void renounceInPlace() { issuing_.renounceInPlace(); }
 
   // Returns this communicator's object of a class of AddedAlgorithm, and makes it first if there is none. Not called
   // while operations run.
@@ -177,15 +161,21 @@ class DeviceCommunicator {
   // communicator, -timeoutNanos. The host keeps it for collectives, because only the host learns when all ranks have
   // entered one. Kernels keep it for sends and receives and for replays of graphs, which the host does not follow.
   Issued run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
-             int64_t timeoutNanos, Stream stream);
+             int64_t timeoutNanos, Stream stream) {
+    return issuing_.run(code, choice, send, recv, count, root, timeoutNanos, stream);
+  }
   Issued runV(OperationCode code, Choice choice, const void* send, void* recv, const std::vector<int64_t>& counts,
-              int root, int64_t timeoutNanos, Stream stream);
-  Issued runPointToPoint(Choice choice, std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream);
+              int root, int64_t timeoutNanos, Stream stream) {
+    return issuing_.runV(code, choice, send, recv, counts, root, timeoutNanos, stream);
+  }
+  Issued runPointToPoint(Choice choice, std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream) {
+    return issuing_.runPointToPoint(choice, std::move(tasks), timeoutNanos, stream);
+  }
   // After beginGroup, run*() keeps its operations and returns number 0. endGroup puts all of them on the stream, in
   // order and in as few launches as possible; dropGroup discards them.
-  void beginGroup() { grouping_ = true; }
-  Issued endGroup(int64_t timeoutNanos, Stream stream);
-  void dropGroup();
+  void beginGroup() { issuing_.beginGroup(); }
+  Issued endGroup(int64_t timeoutNanos, Stream stream) { return issuing_.endGroup(timeoutNanos, stream); }
+  void dropGroup() { issuing_.dropGroup(); }
   const DeviceCommunicatorConfig& config() const { return config_; }
   const ConnectionShape& shape() const { return connections_.shape(); }
   DevicePlan& plan() { return connections_.plan(); }
@@ -197,9 +187,9 @@ class DeviceCommunicator {
   const ChannelControls& controls() const { return completion_.controls(); }
   // Returns the nearest choice that this communicator can execute. All ranks get the same choice, because it depends
   // only on facts that they share.
-  Choice adjustChoice(Choice choice, OperationCode code) const;
+  Choice adjustChoice(Choice choice, OperationCode code) const { return issuing_.adjustChoice(choice, code); }
   // Returns the nearest choice among ring, tree and direct.
-  Choice adjustChoice(Choice choice, Collective collective) const;
+  Choice adjustChoice(Choice choice, Collective collective) const { return issuing_.adjustChoice(choice, collective); }
   // Returns this communicator's own stream, for operations without a stream of the application.
   Stream ownStream() const { return order_.ownStream(); }
   // Returns a warning, with the remedy, if ranks of this process use more streams than there are hardware queues, or if
@@ -207,8 +197,8 @@ class DeviceCommunicator {
   std::string crowding() const;
   // hasNotice returns true if there is a warning that takeNotice has not returned yet. takeNotice returns the warning,
   // with the remedy, once.
-  bool hasNotice() const { return hasNotice_.load(std::memory_order_relaxed); }
-  std::string takeNotice();
+  bool hasNotice() const { return issuing_.hasNotice(); }
+  std::string takeNotice() { return issuing_.takeNotice(); }
 
   // Sets `done` to true if an operation has ended; returns the failure, or Ok. A captured operation counts as ended at
   // once. If an operation in place fails, the same operation of the peers fails, too, and the failed operation counts
@@ -237,56 +227,18 @@ class DeviceCommunicator {
   size_t deviceBytes() const;
 
  private:
-  friend class WorksLauncher;
-
-  // A kernel and its descriptor, in which `control` is set when the launch gets its numbers.
-  struct KernelLaunch {
-    const KernelEntry& kernel;
-    const void* descriptor;
-    LaunchControl& control;
-    int blocks;
-    std::span<const MemoryCopy> copies = {};  // come before the kernel
-  };
-
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
-  Code refuse(const Status& status) { return noted(status).code(); }
-
-  bool inPlaceFits(Collective collective) const;
-  // Returns the added algorithm that executes operations of this algorithm; null: none.
-  const AddedAlgorithm* addedFor(Algorithm algorithm) const;
-  Status checkReach(DeviceOperation& operation);
-  Issued submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream);
-  // Launches operations that share one kernel.
-  Issued launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
-  Issued launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
-  Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
-  Issued launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
-  Work workOf(const DeviceOperation& operation, LaunchArguments& arguments) const;
-  Issued issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
-               std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
   static void reapAll();
 
   const DeviceCommunicatorConfig config_;
   DeviceConnections connections_;
-  std::vector<std::unique_ptr<AddedAlgorithm>> added_;
-  bool inPlace_ = false;
-  bool prepared_ = false;
+  AddedAlgorithms added_;
   SelfTests tests_{*this};
-
   DeviceCompletion completion_;
   DeviceOrder order_;
   DeviceReclaim reclaim_;
   DeviceRegistration registration_;
-  TouchedMemory reached_;  // buffers that checkReach() checks; keeps its memory for the next operation
-  bool toldUnreached_ = false;
-  std::atomic<bool> hasNotice_{false};
-  std::mutex noticeMutex_;  // guards notice_
-  std::string notice_;
-  bool grouping_ = false;
-  std::vector<DeviceOperation> group_;
-  GroupDivision division_;
-  std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
-  std::vector<InFlight> launching_;  // operations of the launch that is being issued; guarded by order_.issuing()
+  DeviceIssuing issuing_;
 };
 
 }  // namespace jccl::device

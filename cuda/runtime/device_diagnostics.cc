@@ -1,7 +1,6 @@
 // Reports of a rank on a GPU about itself, while its kernels run and after they have failed.
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "cuda/driver/driver.h"
 #include "cuda/runtime/device_communicator.h"
@@ -35,12 +34,6 @@ size_t DeviceCommunicator::deviceBytes() const {
   size_t bytes = connections_.deviceBytes();
   for (const auto& one : added_) bytes += one->deviceBytes();
   return bytes;
-}
-
-std::string DeviceCommunicator::takeNotice() {
-  const std::lock_guard lock(noticeMutex_);
-  hasNotice_ = false;
-  return std::exchange(notice_, {});
 }
 
 std::string DeviceCommunicator::lastError() const {

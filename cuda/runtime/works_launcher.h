@@ -7,16 +7,16 @@
 
 #include "cuda/kernels/registry.h"
 #include "cuda/runtime/argument_areas.h"
-#include "cuda/runtime/device_communicator.h"
+#include "cuda/runtime/device_issuing.h"
 
 namespace jccl::device {
 
 class WorksLauncher {
  public:
   // `area` is null if the arguments of the operations fit into the descriptor.
-  WorksLauncher(DeviceCommunicator& communicator, std::span<const DeviceOperation> operations,
-                std::unique_ptr<ArgumentArea> area, int64_t timeoutNanos, const LaunchTarget& target)
-      : communicator_(communicator),
+  WorksLauncher(DeviceIssuing& issuing, std::span<const DeviceOperation> operations, std::unique_ptr<ArgumentArea> area,
+                int64_t timeoutNanos, const LaunchTarget& target)
+      : issuing_(issuing),
         operations_(operations),
         area_(std::move(area)),
         timeoutNanos_(timeoutNanos),
@@ -29,17 +29,17 @@ class WorksLauncher {
   template <class Descriptor>
   Issued launch(const KernelEntry& kernel, Descriptor& descriptor) {
     describe(descriptor, descriptor.inlined);
-    descriptor.rank = communicator_.config().rank;
-    descriptor.size = communicator_.config().size;
-    descriptor.channels = communicator_.channels();
+    descriptor.rank = issuing_.config_.rank;
+    descriptor.size = issuing_.config_.size;
+    descriptor.channels = issuing_.connections_.channels();
     return issue({kernel, &descriptor, descriptor.control, static_cast<int>(descriptor.blocks)});
   }
 
  private:
   void describe(Works& works, InlineArguments& inlined) const;
-  Issued issue(const DeviceCommunicator::KernelLaunch& launch);
+  Issued issue(const DeviceIssuing::KernelLaunch& launch);
 
-  DeviceCommunicator& communicator_;
+  DeviceIssuing& issuing_;
   const std::span<const DeviceOperation> operations_;
   std::unique_ptr<ArgumentArea> area_;
   const int64_t timeoutNanos_;

@@ -1,11 +1,11 @@
-// Puts operations on a stream, alone or as a group. Operations that share a kernel share a launch.
+#include "cuda/runtime/device_issuing.h"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "cuda/kernels/element_class.h"
 #include "cuda/kernels/registry.h"
-#include "cuda/runtime/device_communicator.h"
 #include "cuda/runtime/works_launcher.h"
 #include "engine/operation_arguments.h"
 
@@ -34,25 +34,25 @@ Operation recordOf(const DeviceOperation& one) {
 
 // Returns true if the collective may work in place. All ranks must reach the memory, because they are threads of one
 // process or because it is registered.
-bool DeviceCommunicator::inPlaceFits(Collective collective) const {
+bool DeviceIssuing::inPlaceFits(Collective collective) const {
   return connections_.plan().allowsDirect() && (inPlace_ || !registration_.buffers().empty()) &&
          (collective == Collective::AllReduce || collective == Collective::AllGather ||
           collective == Collective::ReduceScatter);
 }
 
-Choice DeviceCommunicator::adjustChoice(Choice choice, OperationCode code) const {
+Choice DeviceIssuing::adjustChoice(Choice choice, OperationCode code) const {
   const AddedAlgorithm* added = addedFor(choice.algorithm);
   return added != nullptr && added->adjust(code, choice) ? choice : adjustChoice(choice, code.collective);
 }
 
-const AddedAlgorithm* DeviceCommunicator::addedFor(Algorithm algorithm) const {
+const AddedAlgorithm* DeviceIssuing::addedFor(Algorithm algorithm) const {
   for (const auto& one : added_) {
     if (one->executes(algorithm)) return one.get();
   }
   return nullptr;
 }
 
-Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) const {
+Choice DeviceIssuing::adjustChoice(Choice choice, Collective collective) const {
   constexpr Algorithm kOwn[] = {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct};
   if (std::find(std::begin(kOwn), std::end(kOwn), choice.algorithm) == std::end(kOwn)) {
     choice = {Algorithm::Ring, Protocol::Simple, choice.channels, 0, 0};
@@ -77,7 +77,7 @@ Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) co
 
 // Checks that peers reach the buffers. Peers read this rank's send buffer and write its receive buffer, but no peer
 // uses the input of an all-gather or the output of a reduce-scatter.
-Status DeviceCommunicator::checkReach(DeviceOperation& one) {
+Status DeviceIssuing::checkReach(DeviceOperation& one) {
   if (!one.isInPlace()) return Status::ok();
   TouchedMemory& touched = reached_;
   touched.clear();
@@ -94,7 +94,8 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
     const char* remedy =
         "allocate it with cudaMalloc (cuMemAlloc), or give all ranks' devices access (cudaMemPoolSetAccess, "
         "cuMemSetAccess)";
-    if (found.unreached.empty() && !allInProcess() && !registration_.buffers().find(range, found.allocation, there)) {
+    if (found.unreached.empty() && !connections_.allInProcess() &&
+        !registration_.buffers().find(range, found.allocation, there)) {
       found.unreached = "is not registered, or was freed since";
       remedy = "register it on all ranks (Communicator.register), as long as it is allocated";
     }
@@ -125,8 +126,8 @@ Status DeviceCommunicator::checkReach(DeviceOperation& one) {
   return status;
 }
 
-Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
-                               int64_t timeoutNanos, Stream stream) {
+Issued DeviceIssuing::run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
+                          int64_t timeoutNanos, Stream stream) {
   if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return {refuse(status)};
   DeviceOperation one;
   one.operation = operationOf(code, adjustChoice(choice, code), send, recv);
@@ -136,8 +137,8 @@ Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* se
   return submit(std::move(one), timeoutNanos, stream);
 }
 
-Issued DeviceCommunicator::runV(OperationCode code, Choice choice, const void* send, void* recv,
-                                const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, Stream stream) {
+Issued DeviceIssuing::runV(OperationCode code, Choice choice, const void* send, void* recv,
+                           const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, Stream stream) {
   if (code.op == kUserReduction) {
     return {refuse(Status::invalid("op=" + std::string(nameOf(code.op)) + ", expected one that kernels compute"))};
   }
@@ -155,8 +156,8 @@ Issued DeviceCommunicator::runV(OperationCode code, Choice choice, const void* s
   return submit(std::move(one), timeoutNanos, stream);
 }
 
-Issued DeviceCommunicator::runPointToPoint(Choice choice, std::vector<PointToPointTask> tasks, int64_t timeoutNanos,
-                                           Stream stream) {
+Issued DeviceIssuing::runPointToPoint(Choice choice, std::vector<PointToPointTask> tasks, int64_t timeoutNanos,
+                                      Stream stream) {
   if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return {refuse(status)};
   DeviceOperation one;
   one.operation.code = {Collective::SendRecv, DataType::Int8, ReduceOp::Sum};
@@ -165,7 +166,7 @@ Issued DeviceCommunicator::runPointToPoint(Choice choice, std::vector<PointToPoi
   return submit(std::move(one), timeoutNanos, stream);
 }
 
-Issued DeviceCommunicator::submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream) {
+Issued DeviceIssuing::submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream) {
   if (grouping_ && !operation.isInPlace()) {
     group_.push_back(std::move(operation));
     return {};
@@ -183,10 +184,10 @@ Issued DeviceCommunicator::submit(DeviceOperation operation, int64_t timeoutNano
   return launch({&operation, 1}, timeoutNanos, target);
 }
 
-Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
+Issued DeviceIssuing::endGroup(int64_t timeoutNanos, Stream stream) {
   // Empties the group at the end, and keeps its memory for the next one.
-  const std::unique_ptr<DeviceCommunicator, void (*)(DeviceCommunicator*)> end(
-      this, [](DeviceCommunicator* self) { self->dropGroup(); });
+  const std::unique_ptr<DeviceIssuing, void (*)(DeviceIssuing*)> end(this,
+                                                                     [](DeviceIssuing* self) { self->dropGroup(); });
   grouping_ = false;
   Issued issued;
   bool begun = false;
@@ -207,19 +208,19 @@ Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
   return issued;
 }
 
-void DeviceCommunicator::dropGroup() {
+void DeviceIssuing::dropGroup() {
   grouping_ = false;
   group_.clear();
 }
 
-Issued DeviceCommunicator::launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                  const LaunchTarget& target) {
+Issued DeviceIssuing::launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
+                             const LaunchTarget& target) {
   if (config_.size == 1) return launchCopies(operations, timeoutNanos, target);
   return operations.front().isExchange() ? launchTasks(operations, timeoutNanos, target)
                                          : launchWorks(operations, timeoutNanos, target);
 }
 
-Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arguments) const {
+Work DeviceIssuing::workOf(const DeviceOperation& one, LaunchArguments& arguments) const {
   const Operation& operation = one.operation;
   const size_t n = static_cast<size_t>(config_.size);
   Work work{};
@@ -258,8 +259,8 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
   return work;
 }
 
-Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                       const LaunchTarget& target) {
+Issued DeviceIssuing::launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
+                                  const LaunchTarget& target) {
   std::unique_ptr<ArgumentArea> area;
   if (Status status = completion_.takeArea(argumentBytes(operations, config_.size), area); !status)
     return {refuse(status)};
@@ -275,13 +276,13 @@ Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operatio
     return launcher.launch(inPlaceKernel(collective, type), launch);
   }
   Launch launch{};
-  launch.shape = shape();
+  launch.shape = connections_.shape();
   return launcher.launch(collectiveKernel(first.operation.choice.protocol, collective, type), launch);
 }
 
 void WorksLauncher::describe(Works& works, InlineArguments& inlined) const {
   LaunchArguments arguments(inlined, area_.get());
-  static_cast<Work&>(works) = communicator_.workOf(first(), arguments);
+  static_cast<Work&>(works) = issuing_.workOf(first(), arguments);
   const std::span<const DeviceOperation> others = operations_.subspan(1);
   works.moreCount = static_cast<uint32_t>(others.size());
   works.blocks = works.choice.channels;
@@ -289,18 +290,18 @@ void WorksLauncher::describe(Works& works, InlineArguments& inlined) const {
   const auto more = arguments.put<Work>(others.size());
   works.more = more.there;
   for (size_t i = 0; i < others.size(); ++i) {
-    more.here[i] = communicator_.workOf(others[i], arguments);
+    more.here[i] = issuing_.workOf(others[i], arguments);
     works.blocks = std::max<uint32_t>(works.blocks, others[i].operation.choice.channels);
   }
 }
 
-Issued WorksLauncher::issue(const DeviceCommunicator::KernelLaunch& launch) {
-  return communicator_.issue(launch, std::move(area_), operations_, timeoutNanos_, target_);
+Issued WorksLauncher::issue(const DeviceIssuing::KernelLaunch& launch) {
+  return issuing_.issue(launch, std::move(area_), operations_, timeoutNanos_, target_);
 }
 
 // Orders the tasks by queue, one queue for each direction and peer; copies come last.
-Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                       const LaunchTarget& target) {
+Issued DeviceIssuing::launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
+                                  const LaunchTarget& target) {
   size_t total = 0;
   for (const DeviceOperation& one : operations) total += one.tasks.size();
   std::unique_ptr<ArgumentArea> area;
@@ -354,9 +355,9 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   append(own[0]);
   launch.rank = config_.rank;
   launch.size = config_.size;
-  launch.channels = channels();
+  launch.channels = connections_.channels();
   launch.channelCount = config_.channels;
-  launch.shape = shape();
+  launch.shape = connections_.shape();
   launch.compact = connections_.plan().exchangeShape();
   launch.tasks = ordered.there;
   launch.queues = queues.there;
@@ -367,23 +368,23 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
 // Operations of a communicator of one rank only copy. The driver copies faster than the blocks of a kernel, by the copy
 // engines or by all multiprocessors. A kernel without tasks follows, so that these operations end, fail and are ordered
 // like all others.
-Issued DeviceCommunicator::launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                        const LaunchTarget& target) {
+Issued DeviceIssuing::launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
+                                   const LaunchTarget& target) {
   const std::vector<MemoryCopy> copies = ownCopies(operations);
   ExchangeLaunch launch{};
   launch.rank = config_.rank;
   launch.size = config_.size;
-  launch.channels = channels();
+  launch.channels = connections_.channels();
   launch.channelCount = 1;
-  launch.shape = shape();
+  launch.shape = connections_.shape();
   launch.compact = connections_.plan().exchangeShape();
   const KernelLaunch kernel{exchangeKernel(), &launch, launch.control, launch.channelCount, copies};
   return issue(kernel, nullptr, operations, timeoutNanos, target);
 }
 
-Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
-                                 std::span<const DeviceOperation> operations, int64_t timeoutNanos,
-                                 const LaunchTarget& target) {
+Issued DeviceIssuing::issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
+                            std::span<const DeviceOperation> operations, int64_t timeoutNanos,
+                            const LaunchTarget& target) {
   const auto giveUp = [&](const Status& status) -> Issued {
     completion_.giveBack(std::move(arguments));
     return {refuse(status)};
@@ -391,7 +392,7 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
   const std::lock_guard issuing(order_.issuing());
   if (!tests_.isRunning()) tests_.release();
   if (!prepared_) return giveUp(Status::invalid("the communicator is not prepared; call prepare first"));
-  if (const Code code = failure(); code != Code::Ok) {
+  if (const Code code = completion_.failure(); code != Code::Ok) {
     completion_.giveBack(std::move(arguments));
     return {code};
   }
@@ -438,6 +439,12 @@ Issued DeviceCommunicator::issue(const KernelLaunch& launch, std::unique_ptr<Arg
     sequence = completion_.launched(flights, std::move(arguments));
   }
   return {Code::Ok, number, operations.back().operation.choice, sequence, capturing};
+}
+
+std::string DeviceIssuing::takeNotice() {
+  const std::lock_guard lock(noticeMutex_);
+  hasNotice_ = false;
+  return std::exchange(notice_, {});
 }
 
 }  // namespace jccl::device
