@@ -48,7 +48,6 @@ Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
   const DeviceGuard guard(config.device);
   if (!guard.status()) return guard.status();
   communicator.reset(new DeviceCommunicator(config));
-  RetiredMemory::ofThisProcess().refreshBy(reapAll);
   RetiredMemory::ofThisProcess().collect();
   Status status = loadKernels();
   if (status) status = communicator->completion_.allocate();
@@ -86,14 +85,6 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   if (!inPlace) reclaim_.usePages();
   issuing_.begin(inPlace);
   return status;
-}
-
-void DeviceCommunicator::reapAll() {
-  int devices = 0;
-  (void)countDevices(devices);
-  for (int device = 0; device < devices; ++device) {
-    SharedDevice::of(device).forAll([](DeviceOrder& one) { one.refresh(); });
-  }
 }
 
 Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks, int& free) {
@@ -136,17 +127,17 @@ DeviceCommunicator::~DeviceCommunicator() {
   }
   while (idle && !reclaim_.reclaimBuffers()) std::this_thread::sleep_for(kEndSleep);
   reclaim_.leave();
+  if (!idle) completion_.abandon();
   order_.leave();
   completion_.closeActivity();
-  std::vector<std::shared_ptr<DeviceSegment>> shared =
-      registration_.takeWindows();  // memory that peers may have mapped
+  // Memory that peers may have mapped.
+  std::vector<std::shared_ptr<DeviceSegment>> shared = registration_.takeWindows();
   shared.push_back(connections_.takeSegment());
   if (!idle) {
     for (const auto& memory : shared) memory->leak();
     connections_.leak();
     for (const auto& one : added_) one->leak();
     registration_.leak();
-    completion_.abandon();
     return;
   }
   for (auto& memory : shared) {

@@ -228,7 +228,6 @@ class DeviceCommunicator {
 
  private:
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
-  static void reapAll();
 
   const DeviceCommunicatorConfig config_;
   DeviceConnections connections_;

@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "cuda/runtime/retired_memory.h"
+
 namespace jccl::device {
 namespace {
 
@@ -33,7 +35,6 @@ DeviceCompletion::DeviceCompletion(const DeviceCommunicatorConfig& config)
     : size_(config.size),
       channels_(config.channels),
       device_(config.device),
-      launches_(RetiredMemory::ofThisProcess().of(config.device)),
       history_(config.recordedOperations),
       transfers_(config.recordedOperations, false) {}
 
@@ -105,7 +106,6 @@ void DeviceCompletion::beginActivity() {
 uint64_t DeviceCompletion::launched(std::span<InFlight> flights, std::unique_ptr<ArgumentArea> arguments) {
   const std::lock_guard lock(mutex_);
   issued_ = flights.back().number;
-  launches_.begun();
   flights.back().arguments = std::move(arguments);
   for (InFlight& flight : flights) flights_.push(std::move(flight));
   return sequence_;
@@ -189,7 +189,6 @@ void DeviceCompletion::reap() {
     }
     ended(flight, failure_ == Code::Ok);
     if (flight.endsLaunch) {
-      launches_.ended();
       if (activity_ != nullptr) activity_->end();
       areas_.giveBack(std::move(flight.arguments));
     }
@@ -311,17 +310,12 @@ uint64_t DeviceCompletion::firstWaiting() const {
 }
 
 void DeviceCompletion::abandon() {
+  const std::lock_guard lock(mutex_);
   control_.leak();
-  int launches = 0;
-  for (size_t i = 0; i < flights_.size(); ++i) {
-    (void)flights_[i].arguments.release();
-    launches += flights_[i].endsLaunch ? 1 : 0;
-  }
-  if (!deviceFailed_) {
-    RetiredMemory::ofThisProcess().orphan(device_, launches, &report_->ended, flights_.back().number, passed_);
-    return;
-  }
-  for (int i = 0; i < launches; ++i) launches_.ended();  // a device that has failed runs nothing
+  if (flights_.empty()) return;
+  for (size_t i = 0; i < flights_.size(); ++i) (void)flights_[i].arguments.release();
+  if (deviceFailed_) return;  // a device that has failed runs nothing
+  RetiredMemory::ofThisProcess().orphan(device_, &report_->ended, flights_.back().number, passed_);
 }
 
 void DeviceCompletion::close() {

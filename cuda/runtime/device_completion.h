@@ -22,7 +22,6 @@
 #include "cuda/runtime/device_config.h"
 #include "cuda/runtime/device_heap.h"
 #include "cuda/runtime/flight_queue.h"
-#include "cuda/runtime/retired_memory.h"
 #include "engine/exchange_tasks.h"
 #include "engine/history.h"
 #include "engine/operation.h"
@@ -74,11 +73,9 @@ class DeviceCompletion {
   void enter(InFlight& flight, std::span<const PointToPointTask> tasks);
   // Tells the network, if there is one, that an operation begins; called before a launch.
   void beginActivity();
-  // Held while a launch is put on its stream: see RetiredMemory.
-  std::shared_lock<std::shared_mutex> launching() { return launches_.launching(); }
   // Both return the sequence number of the last collective. launched() takes over the operations of a launch, and the
-  // area that it uses; the caller holds launching(). captured() notes the number of an operation that was recorded for a
-  // graph, and that counts as ended.
+  // area that it uses. captured() notes the number of an operation that was recorded for a graph, and that counts as
+  // ended.
   uint64_t launched(std::span<InFlight> flights, std::unique_ptr<ArgumentArea> arguments);
   uint64_t captured(uint64_t number);
   // Fails the communicator, because it is not known whether the operations were launched: the ranks may differ in what
@@ -134,7 +131,6 @@ class DeviceCompletion {
   void broken(const InFlight& flight, const Status& status);
 
   const int size_, channels_, device_;
-  RetiredMemory::Launches& launches_;
   HeapMemory control_;
   // These pointers refer to memory of `control_`.
   ChannelControls controls_{};

@@ -389,7 +389,7 @@ Issued DeviceIssuing::issue(const KernelLaunch& launch, std::unique_ptr<Argument
     completion_.giveBack(std::move(arguments));
     return {refuse(status)};
   };
-  const std::lock_guard issuing(order_.issuing());
+  SharedDevice::Turn turn = order_.takeTurn();
   if (!tests_.isRunning()) tests_.release();
   if (!prepared_) return giveUp(Status::invalid("the communicator is not prepared; call prepare first"));
   if (const Code code = completion_.failure(); code != Code::Ok) {
@@ -397,7 +397,6 @@ Issued DeviceIssuing::issue(const KernelLaunch& launch, std::unique_ptr<Argument
     return {code};
   }
   const bool capturing = target.capturing;
-  SharedDevice::Turn turn;
   Status status = order_.begin(launch.blocks, target, turn);
   if (!status) return giveUp(status);
   std::vector<InFlight>& flights = launching_;
@@ -414,7 +413,6 @@ Issued DeviceIssuing::issue(const KernelLaunch& launch, std::unique_ptr<Argument
   launch.control = {completion_.controls(), limitOf(operations, timeoutNanos, capturing), flights.front().number,
                     capturing ? 0 : flights.back().number, completion_.report()};
   completion_.beginActivity();
-  const auto launching = completion_.launching();
   if (!launch.copies.empty()) {
     const DeviceGuard guard(config_.device);
     status = guard.status();

@@ -118,7 +118,7 @@ class DeviceIssuing {
   std::vector<DeviceOperation> group_;
   GroupDivision division_;
   std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
-  std::vector<InFlight> launching_;  // operations of the launch that is being issued; guarded by order_.issuing()
+  std::vector<InFlight> launching_;  // operations of the launch that is being issued
 };
 
 }  // namespace jccl::device

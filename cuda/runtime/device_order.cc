@@ -40,7 +40,7 @@ Status DeviceOrder::join() {
                            " has one or more at once; use fewer threads (JCCL_NTHREADS)");
   }
   shareOfBlock_ = 1.0 / resident;
-  return sharedDevice_.join(*this, config_.channels * shareOfBlock_, properties.multiprocessors);
+  return sharedDevice_.join(*this, issuing_, config_.channels * shareOfBlock_, properties.multiprocessors);
 }
 
 // If a thread copies from the device to pageable memory behind a kernel, the driver creates no event for other threads
@@ -83,7 +83,7 @@ Status DeviceOrder::aim(Stream stream, LaunchTarget& target) const {
 Status DeviceOrder::begin(int blocks, const LaunchTarget& target, SharedDevice::Turn& turn) {
   Status status = checkStream(target);
   if (status) status = orderAfterLast(target);
-  return status ? takeTurn(blocks, target, turn) : status;
+  return status && turn.isAlone() ? awaitFit(blocks, target, turn) : status;
 }
 
 Status DeviceOrder::record(const LaunchTarget& target) {
@@ -178,7 +178,7 @@ Status DeviceOrder::waitForAll(Stream stream) {
 // communicator's launch that itself waits for another rank; then none would end. So if any communicator with launches
 // in flight has several ranks here, the calling thread waits instead of the stream. After kFitTimeout it returns an
 // error.
-Status DeviceOrder::takeTurn(int blocks, const LaunchTarget& target, SharedDevice::Turn& turn) {
+Status DeviceOrder::awaitFit(int blocks, const LaunchTarget& target, SharedDevice::Turn& turn) {
   const auto& [stream, name, capturing] = target;
   SharedDevice& device = sharedDevice_;
   const auto behindAll = [&](Stream later) {
@@ -189,9 +189,7 @@ Status DeviceOrder::takeTurn(int blocks, const LaunchTarget& target, SharedDevic
     return status;
   };
   const auto deadline = std::chrono::steady_clock::now() + kFitTimeout;
-  for (;;) {
-    turn = device.takeTurn();
-    if (!turn.alone.owns_lock()) return Status::ok();
+  while (turn.isAlone()) {
     const DeviceGuard guard(config_.device);
     if (!guard.status()) return guard.status();
     const bool replays = capturing || device.hasCaptured();
@@ -228,7 +226,10 @@ Status DeviceOrder::takeTurn(int blocks, const LaunchTarget& target, SharedDevic
     }
     turn = {};
     std::this_thread::sleep_for(kFitSleep);
+    turn = takeTurn();
+    if (const Code code = completion_.failure(); code != Code::Ok) return {code, completion_.error()};
   }
+  return Status::ok();
 }
 
 // Ends a launch's turn; called after the launch is on its stream.

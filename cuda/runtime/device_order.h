@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -30,12 +31,12 @@ class DeviceOrder {
   DeviceOrder(const DeviceCommunicatorConfig& config, DeviceCompletion& completion)
       : config_(config), completion_(completion), sharedDevice_(SharedDevice::of(config.device)) {}
 
-  // Joins the communicators that share the device; from then on, other threads visit this object. The caller holds the
-  // guard of the device, also for makeStreams() and close().
+  // Joins the ranks that share the device; from then on, other threads visit this object. The caller holds the guard of
+  // the device, also for makeStreams() and close().
   Status join();
   // Creates streams and events in advance.
   Status makeStreams();
-  // Leaves the communicators that share the device. Returns when no thread visits this object any more.
+  // Leaves the ranks that share the device. Returns when no thread visits this object any more.
   void leave();
   // Destroys the streams and events; called when no kernel is in flight.
   void close();
@@ -45,18 +46,20 @@ class DeviceOrder {
   // Finds out what the stream is. The caller holds a guard of the device.
   Status aim(Stream stream, LaunchTarget& target) const;
 
-  // Locked from the check for an earlier failure until the launch is in flight.
-  std::mutex& issuing() { return issuing_; }
-  // Before a launch of `blocks` blocks: makes the stream wait for the launches that come first. The caller keeps `turn`
-  // until the launch is on its stream.
+  // Begins a launch. The turn is held from the check for an earlier failure until the launch is in flight.
+  SharedDevice::Turn takeTurn() { return sharedDevice_.takeTurn(*issuing_); }
+  // Returns a lock that no launch of this rank holds, or an empty one if one is under way.
+  std::unique_lock<std::mutex> betweenLaunches() { return std::unique_lock(*issuing_, std::try_to_lock); }
+  // Before a launch of `blocks` blocks: makes the stream wait for the launches that come first. While it waits for
+  // launches itself, it gives up the turn, and returns the code of a failure that happened meanwhile.
   Status begin(int blocks, const LaunchTarget& target, SharedDevice::Turn& turn);
   // After a launch: records the events that later launches need.
   Status record(const LaunchTarget& target);
   // Notes on which stream the last launch is.
   void launched(const LaunchTarget& target);
 
-  // Notes in the histories which operations have ended since somebody last looked.
-  void refresh() { completion_.refresh(); }
+  // Returns true if no launch is in flight.
+  bool isIdle() { return completion_.lastInFlight() == 0; }
 
  private:
   Status checkStream(const LaunchTarget& target);
@@ -65,20 +68,20 @@ class DeviceOrder {
   Status recordLast(const LaunchTarget& target);
   double shareInFlight();
   Status waitForAll(Stream stream);
-  Status takeTurn(int blocks, const LaunchTarget& target, SharedDevice::Turn& turn);
+  Status awaitFit(int blocks, const LaunchTarget& target, SharedDevice::Turn& turn);
   Status endTurn(const LaunchTarget& target);
 
-  std::mutex issuing_;
   const DeviceCommunicatorConfig& config_;
   DeviceCompletion& completion_;
   SharedDevice& sharedDevice_;
+  const std::shared_ptr<std::mutex> issuing_ = std::make_shared<std::mutex>();
   double shareOfBlock_ = 0;  // fraction of a multiprocessor that one block occupies
   Stream stream_ = nullptr;
   StreamName ownName_;
   std::optional<uint64_t> lastStream_;  // id of the stream
   std::array<uint64_t, 8> checked_{};   // ids of streams that were checked last
   size_t nextChecked_ = 0;              // entry of checked_ to overwrite next
-  std::optional<uint64_t> capturedOn_;  // handle of the stream; written while a turn of the device is held
+  std::optional<uint64_t> capturedOn_;  // handle of the stream; written while a turn is held
   // Recorded after each operation, from the communicator's first captured operation on.
   Event order_ = nullptr;
   // Only waits for launches that were in flight before the first capture, and records order_ then.

@@ -11,6 +11,7 @@ Status DeviceReclaim::makePage(UniqueFd& descriptor) {
   const Status status = AccessPage::make(config_.token, config_.rank, page, descriptor);
   const std::lock_guard lock(pagesMutex_);
   pages_[config_.rank] = std::move(page);
+  hasPage_ = status.isOk();
   return status;
 }
 
@@ -47,14 +48,15 @@ bool DeviceReclaim::reclaimBuffers() {
 bool DeviceReclaim::releaseBuffers() {
   completion_.refresh();             // before the abort, so that operations that have ended well stay successful
   completion_.abort(Code::Aborted);  // only kernels write `result`, so the code of the first failure stays
-  const std::unique_lock issuing(order_.issuing(), std::try_to_lock);
-  return issuing.owns_lock() && !completion_.hasInPlaceInFlight();
+  const auto between = order_.betweenLaunches();
+  return between.owns_lock() && !completion_.hasInPlaceInFlight();
 }
 
 void DeviceReclaim::answerPeers() {
+  if (!hasPage_.load(std::memory_order_relaxed)) return;
   {
     const std::lock_guard lock(pagesMutex_);
-    if (pages_.empty() || !pages_[config_.rank] || !pages_[config_.rank].awaitsAnswer()) return;
+    if (!pages_[config_.rank].awaitsAnswer()) return;
   }
   if (!releaseBuffers()) return;
   const std::lock_guard lock(pagesMutex_);

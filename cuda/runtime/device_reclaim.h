@@ -4,6 +4,7 @@
 // Any thread may use the object, except for the functions that join peers and make pages.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -54,8 +55,9 @@ class DeviceReclaim {
   DeviceCompletion& completion_;
   DeviceOrder& order_;
   std::shared_ptr<KeepAliveGroup> keepAlive_;
-  std::mutex pagesMutex_;          // guards pages_
-  std::vector<AccessPage> pages_;  // by rank; empty if all ranks are threads of one process
+  std::atomic<bool> hasPage_{false};  // true when this rank has a page, so that others may ask
+  std::mutex pagesMutex_;             // guards pages_
+  std::vector<AccessPage> pages_;     // by rank; empty if all ranks are threads of one process
 };
 
 }  // namespace jccl::device

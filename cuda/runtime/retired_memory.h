@@ -3,17 +3,16 @@
 // is returned when no kernel of this process's communicators is in flight on these devices.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <utility>
 #include <vector>
 
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/device_context.h"
+#include "cuda/runtime/shared_device.h"
 
 namespace jccl::device {
 
@@ -26,36 +25,11 @@ class RetiredMemory {
     return *memory;
   }
 
-  // Kernels of this process's communicators on one device.
-  class Launches {
-   public:
-    // Held while a kernel is put on a stream of the device; meanwhile no memory that the device uses is returned.
-    std::shared_lock<std::shared_mutex> launching() { return std::shared_lock(launching_); }
-    // begun() counts a launch, while launching() is held; ended() is called when the launch is known to have ended.
-    void begun() { ++inFlight_; }
-    void ended() { --inFlight_; }
-
-   private:
-    friend class RetiredMemory;
-    std::shared_mutex launching_;
-    std::atomic<int64_t> inFlight_{0};
-  };
-
-  // Returns the launches on a device, which live until the process ends. A communicator keeps the reference, so that no
-  // operation takes a lock of all devices.
-  Launches& of(int device) {
-    const std::lock_guard lock(devicesMutex_);
-    while (devices_.size() <= static_cast<size_t>(device)) devices_.emplace_back();
-    return devices_[device];
-  }
-  // Communicators learn that launches have ended when somebody asks them. `refresh` lets all of them look; it is called
-  // before every check for kernels in flight.
-  void refreshBy(void (*refresh)()) { refresh_ = refresh; }
   // Takes over launches whose communicator is destroyed before they have ended. They end when the word `ended`, which is
   // never freed, reaches `number`. `event` has passed; asking for it shows whether the device has failed.
-  void orphan(int device, int launches, const uint64_t* ended, uint64_t number, Event event) {
+  void orphan(int device, const uint64_t* ended, uint64_t number, Event event) {
     const std::lock_guard lock(mutex_);
-    orphans_.push_back({device, launches, ended, number, event});
+    orphans_.push_back({device, ended, number, event});
   }
 
   // Retires an object whose destructor returns the memory, under the guard of `device`. The devices in `users` have
@@ -66,19 +40,19 @@ class RetiredMemory {
     retired_.push_back(std::make_unique<Held<Owner>>(device, std::move(users), std::move(owner)));
   }
 
-  // Calls body() if no kernel is in flight on the devices; none begins there meanwhile. Otherwise returns false without
-  // calling body().
+  // Calls body() if no kernel is in flight on the devices; none begins there meanwhile. Otherwise, and inside of another
+  // body(), returns false without calling body().
   template <class Body>
-  bool whenQuiet(const DeviceNumbers& devices, Body&& body) {
-    if (const auto refresh = refresh_.load()) refresh();
-    std::vector<std::unique_lock<std::shared_mutex>> quiet;
-    for (const int device : devices) {
-      if (!quiet.emplace_back(of(device).launching_, std::try_to_lock).owns_lock()) return false;
+  bool whenQuiet(DeviceNumbers devices, Body&& body) {
+    if (isInside()) return false;
+    std::sort(devices.begin(), devices.end());
+    devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+    std::vector<SharedDevice::Quiet> quiet(devices.size());
+    for (size_t i = 0; i < devices.size(); ++i) {
+      if (!SharedDevice::of(devices[i]).becomeQuiet(quiet[i])) return false;
     }
-    reapOrphans();
-    for (const int device : devices) {
-      if (of(device).inFlight_ != 0) return false;
-    }
+    if (hasOrphans(devices)) return false;
+    const Inside inside;
     body();
     return true;
   }
@@ -103,24 +77,37 @@ class RetiredMemory {
   }
 
  private:
+  // Exists while this thread is in a body(), which may destroy objects that return memory themselves.
+  struct Inside {
+    Inside() { isInside() = true; }
+    ~Inside() { isInside() = false; }
+  };
+  static bool& isInside() {
+    static thread_local bool inside = false;
+    return inside;
+  }
+
   struct Orphan {
-    int device, launches;
+    int device;
     const uint64_t* ended;
     uint64_t number;
     Event event;
   };
 
-  // Forgets orphaned launches that have ended. On a device that has failed, all launches count as ended.
-  void reapOrphans() {
+  // Forgets orphaned launches that have ended; returns true if one is left on the devices. On a device that has failed,
+  // all launches count as ended.
+  bool hasOrphans(const DeviceNumbers& devices) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(orphans_, [this](const Orphan& orphan) {
+    std::erase_if(orphans_, [](const Orphan& orphan) {
       const DeviceGuard guard(orphan.device);
       bool passed = false;
       const bool works = guard.status() && queryEvent(orphan.event, passed);
       if (works && __atomic_load_n(orphan.ended, __ATOMIC_ACQUIRE) < orphan.number) return false;
       (void)destroyEvent(orphan.event);
-      for (int i = 0; i < orphan.launches; ++i) of(orphan.device).ended();
       return true;
+    });
+    return std::any_of(orphans_.begin(), orphans_.end(), [&](const Orphan& orphan) {
+      return std::find(devices.begin(), devices.end(), orphan.device) != devices.end();
     });
   }
 
@@ -136,12 +123,9 @@ class RetiredMemory {
     Owner owner;
   };
 
-  std::mutex devicesMutex_;
-  std::deque<Launches> devices_;  // by number
-  std::mutex mutex_;              // guards the members below
+  std::mutex mutex_;  // guards the members below
   std::vector<std::unique_ptr<Any>> retired_;
   std::vector<Orphan> orphans_;
-  std::atomic<void (*)()> refresh_{nullptr};
 };
 
 }  // namespace jccl::device

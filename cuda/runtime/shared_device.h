@@ -1,13 +1,26 @@
-// The communicators of this process that share a device. Their kernels wait for kernels of other ranks, so all that run
-// must be resident at the same time. If the channels of all communicators do not fit together, the device is full, and
-// launches are ordered: see device_order.cc.
+// The ranks of this process that share a device, and everything that they do because they share it.
+//
+// * Kernels wait for kernels of other ranks, so all that run must be resident at the same time. If the channels of all
+//   communicators do not fit together, the device is full, and launches take turns: see device_order.cc.
+// * Memory returns to the driver while no kernel is in flight on the device: see RetiredMemory.
+//
+// A rank that fits on its device next to all others, as a single one does, executes none of this for an operation: the
+// operation locks the rank's own mutex, and reads isOrdered_. A rank that joins makes this safe. After it has set
+// isOrdered_, it locks the mutex of each rank that is there. So launches that began before are on their streams, and
+// later ones take turns, before the new rank launches anything.
+//
+// These mechanisms are elsewhere, because ranks need them whether they share a device or not, and outside of operations:
+// StreamOwners is asked once for each stream. KeepAliveGroup and AccessPage serve ranks that access each other's
+// buffers, at the end of a communicator and after a failure.
+//
+// Order of locks: turn_, the mutex of a rank, mutex_, the mutex of a DeviceCompletion.
 #pragma once
 
 #include <atomic>
-#include <deque>
+#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <vector>
 
 #include "cuda/runtime/device_api.h"
@@ -20,54 +33,35 @@ class SharedDevice {
  public:
   static constexpr double kRounding = 1e-6;  // tolerance for rounding errors in sums of shares
 
-  // Held by a launch until it is on its stream. On a full device, one launch at a time holds a turn (`alone`);
-  // otherwise any number do (`beside`).
+  // Held by a launch until it is on its stream. Only launches on a full device hold `alone`, one at a time.
   struct Turn {
-    std::shared_lock<std::shared_mutex> beside;
-    std::unique_lock<std::shared_mutex> alone;
+    std::unique_lock<std::mutex> alone;
+    std::unique_lock<std::mutex> rank;
+
+    bool isAlone() const { return alone.owns_lock(); }
+  };
+  // Held while no kernel is in flight on the device and none begins.
+  struct Quiet {
+    std::unique_lock<std::mutex> members;
+    std::vector<std::unique_lock<std::mutex>> ranks;
   };
 
-  static SharedDevice& of(int device) {
-    static std::mutex mutex;
-    // Never destroyed: communicators may end until the process does.
-    static auto* devices = new std::deque<SharedDevice>();
-    const std::lock_guard lock(mutex);
-    while (devices->size() <= static_cast<size_t>(device)) devices->emplace_back();
-    return (*devices)[device];
-  }
+  static SharedDevice& of(int device);
 
-  // Adds a communicator. `share` is the number of multiprocessors that its channels occupy. The caller holds the guard
-  // of the device.
-  Status join(DeviceOrder& communicator, double share, int multiprocessors) {
-    const std::unique_lock turn(turn_);
-    const std::lock_guard lock(mutex_);
-    multiprocessors_ = multiprocessors;
-    if (last_ == nullptr && !fits(taken() + share)) {
-      // Creates the stream and the event in advance, because capture() must not create them.
-      Status status = createStream(stream_);
-      if (status) status = createEvent(last_);
-      if (!status) return status;
-    }
-    members_.push_back({&communicator, share});
-    noteIfOrdered();
-    return Status::ok();
-  }
+  // Adds a rank whose launches hold `issuing`. `share` is the number of multiprocessors that its channels occupy. The
+  // caller holds the guard of the device, and no lock.
+  Status join(DeviceOrder& rank, std::shared_ptr<std::mutex> issuing, double share, int multiprocessors);
+  // Removes a rank, if it has joined. Returns when no thread visits the rank any more.
+  void leave(const DeviceOrder& rank);
 
-  // Removes a communicator, if it has joined. Returns when no thread visits the communicator any more.
-  void leave(const DeviceOrder& communicator) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(members_, [&](const Member& member) { return member.communicator == &communicator; });
-    if (members_.empty()) capturedOn_.reset();
-    noteIfOrdered();
-  }
-
-  Turn takeTurn() {
-    Turn turn{std::shared_lock(turn_), {}};
-    if (!isOrdered_) return turn;
-    turn.beside.unlock();
-    turn.alone = std::unique_lock(turn_);
+  // Begins a launch of the rank that joined with `issuing`.
+  Turn takeTurn(std::mutex& issuing) {
+    Turn turn{{}, std::unique_lock(issuing)};
+    if (isOrdered_.load(std::memory_order_relaxed)) takeTurnAlone(turn);
     return turn;
   }
+  // Returns false if a kernel is in flight, or if one is being launched.
+  bool becomeQuiet(Quiet& quiet);
 
   // Returns the number of multiprocessors that the channels of all communicators occupy.
   double sharesOfAll() {
@@ -76,11 +70,14 @@ class SharedDevice {
   }
   bool fits(double shares) const { return shares <= multiprocessors_ + kRounding; }
   int multiprocessors() const { return multiprocessors_; }
+  // Returns how often launches took turns alone or visited other ranks.
+  uint64_t entries() const { return entries_; }
 
   template <class Visit>
   void forAll(Visit&& visit) {
+    ++entries_;
     const std::lock_guard lock(mutex_);
-    for (const Member& member : members_) visit(*member.communicator);
+    for (const Member& member : members_) visit(*member.rank);
   }
 
   // The functions below are for a thread that holds a turn alone.
@@ -102,34 +99,32 @@ class SharedDevice {
     Status status = behindAll(stream_);
     if (status) status = recordEvent(last_, stream_);
     if (status) capturedOn_ = stream;
-    const std::lock_guard lock(mutex_);
-    noteIfOrdered();
     return status;
   }
 
  private:
   struct Member {
-    DeviceOrder* communicator;
+    DeviceOrder* rank;
+    std::shared_ptr<std::mutex> issuing;
     double share;
   };
 
-  // The caller holds the mutex.
-  void noteIfOrdered() { isOrdered_ = !fits(taken()) || capturedOn_; }
+  void takeTurnAlone(Turn& turn);
+  // Both are for callers that hold the mutex.
+  bool mustOrder() const { return !fits(taken()) || capturedOn_; }
+  double taken() const;
 
-  double taken() const {
-    double sum = 0;
-    for (const Member& member : members_) sum += member.share;
-    return sum;
-  }
-
-  std::shared_mutex turn_;
+  std::mutex turn_;
+  // True while launches take turns alone. Written by a thread that holds turn_ and visits no rank.
+  std::atomic<bool> isOrdered_{false};
   std::atomic<int> multiprocessors_{0};
-  std::atomic<bool> isOrdered_{false};  // true while launches need turns alone: the device is full
-  std::mutex mutex_;                    // guards the members below
+  std::atomic<uint64_t> entries_{0};
+  std::mutex mutex_;  // guards the members below
   std::vector<Member> members_;
   Stream stream_ = nullptr;
   Event last_ = nullptr;
-  std::optional<uint64_t> capturedOn_;  // handle of the stream
+  // Handle of the stream. Set by a thread that holds a turn alone; reset under the mutex, when there is no member.
+  std::optional<uint64_t> capturedOn_;
 };
 
 }  // namespace jccl::device
