@@ -4,6 +4,7 @@
 #include "io_jccl_nativelib_DeviceConfig.h"
 #include "io_jccl_nativelib_DeviceEngine.h"
 #include "io_jccl_nativelib_DeviceSlots.h"
+#include "io_jccl_nativelib_LaunchReport.h"
 #include "jni/jni_support.h"
 #include "jni/point_to_point_tasks.h"
 #include "jni/rows.h"
@@ -24,9 +25,9 @@ thread_local LastFailure createError;
 
 static_assert(isLayout({JCCL_ROW(ISSUED_CHOICE), JCCL_ROW(ISSUED_SEQUENCE), JCCL_ROW(ISSUED_CAPTURED)},
                        JCCL_ROW(ISSUED_LENGTH)));
-static_assert(offsetof(device::LaunchReport, ended) == JAVA(REPORT_ENDED) &&
-              offsetof(device::LaunchReport, failed) == JAVA(REPORT_FAILED) &&
-              sizeof(device::LaunchReport) == JAVA(REPORT_BYTES));
+static_assert(offsetof(device::LaunchReport, ended) == io_jccl_nativelib_LaunchReport_ENDED &&
+              offsetof(device::LaunchReport, failed) == io_jccl_nativelib_LaunchReport_FAILED &&
+              sizeof(device::LaunchReport) == io_jccl_nativelib_LaunchReport_BYTES);
 
 // Issues an operation by `body`. Returns the operation's number, with the bit NOTICE if there is a notice, or the code
 // of the failure. Writes further facts about the operation into `row`, so that an operation needs only one call.

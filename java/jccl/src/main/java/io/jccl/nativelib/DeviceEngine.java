@@ -4,10 +4,6 @@ import io.jccl.DeviceException;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import java.lang.annotation.Native;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Optional;
@@ -58,27 +54,7 @@ public final class DeviceEngine extends Engine {
     @Native
     private static final long NOTICE = 1L << 62;
 
-    // Offsets in the report of the kernels, and its size in bytes.
-
-    /** Number of the last operation that has ended. */
-    @Native
-    private static final int REPORT_ENDED = 0;
-    /** Number of the first operation that failed; 0 if none has. */
-    @Native
-    private static final int REPORT_FAILED = 8;
-
-    @Native
-    private static final int REPORT_BYTES = 128;
-
-    private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
-
-    /** Interval in which {@link #query} asks the native engine, which finds failures of the device. */
-    private static final long ASK_NANOS = 5_000_000;
-
-    /** Report of the kernels, in memory of the engine; null if each query has to ask the native engine. */
-    private @Nullable ByteBuffer report;
-
-    private volatile long asked; // time at which a query last asked the native engine
+    private @Nullable LaunchReport report; // null if each query has to ask the native engine
 
     /** Streams that operations were issued on; 0 is the default stream of the device. */
     private final Set<Long> streams = new HashSet<>();
@@ -324,7 +300,7 @@ public final class DeviceEngine extends Engine {
         long activity = staging.map(it -> it.startStaging(controls)).orElse(0L);
         require("prepare", prepare(handle, inPlace, activity));
         long address = report(handle);
-        report = address == 0 ? null : NativeMemory.view(address, REPORT_BYTES);
+        report = address == 0 ? null : new LaunchReport(address);
     }
 
     /**
@@ -547,19 +523,9 @@ public final class DeviceEngine extends Engine {
             return Code.ABORTED;
         }
         try {
-            ByteBuffer words = report;
-            if (words != null) {
-                boolean ended = (long) WORDS.getAcquire(words, REPORT_ENDED) >= number;
-                if (ended && (long) WORDS.getOpaque(words, REPORT_FAILED) == 0) {
-                    return DONE;
-                }
-                long now = System.nanoTime();
-                if (!ended && now - asked < ASK_NANOS) {
-                    return PENDING;
-                }
-                asked = now;
-            }
-            return query(handle, number);
+            LaunchReport kernels = report;
+            int known = kernels == null ? LaunchReport.UNKNOWN : kernels.query(number);
+            return known == LaunchReport.UNKNOWN ? query(handle, number) : known;
         } finally {
             leave();
         }
