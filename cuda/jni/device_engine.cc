@@ -156,20 +156,6 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_connect(JNIEnv* env, 
   });
 }
 
-static_assert(JAVA(PROBE_STEPS) == DeviceCommunicator::kProbeSteps);
-static_assert(JAVA(PROBE_READS) == device::PeerProbe::kReads && JAVA(PROBE_WRITES) == device::PeerProbe::kWrites);
-
-JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_DeviceEngine_probe(JNIEnv* env, jclass, jlong handle, jint step,
-                                                                       jintArray peers, jlong timeoutNanos) {
-  return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
-    std::vector<int32_t> ranks;
-    std::vector<uint8_t> failures;
-    if (!copyInts(env, peers, ranks)) return nullptr;
-    if (!communicatorOf(handle).probe(step, ranks, timeoutNanos, failures)) return nullptr;
-    return newBytes(env, failures.data(), failures.size());
-  });
-}
-
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_takeDescriptor(JNIEnv*, jclass, jlong handle) {
   return communicatorOf(handle).takeDescriptor();
 }
@@ -263,87 +249,6 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_testInPlace(JNIEnv*, 
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_DeviceEngine_renounceInPlace(JNIEnv*, jclass, jlong handle) {
   communicatorOf(handle).renounceInPlace();
-}
-
-JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_DeviceEngine_describeBuffer(JNIEnv* env, jclass, jlong handle,
-                                                                                jlong address, jlong bytes) {
-  return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
-    std::vector<uint8_t> info;
-    const auto* memory = reinterpret_cast<const void*>(address);
-    if (!communicatorOf(handle).describeBuffer(memory, static_cast<size_t>(bytes), info)) return nullptr;
-    return newBytes(env, info.data(), info.size());
-  });
-}
-
-JNIEXPORT jintArray JNICALL Java_io_jccl_nativelib_DeviceEngine_takeBufferDescriptors(JNIEnv* env, jclass,
-                                                                                      jlong handle) {
-  return guarded<jintArray>(nullptr, [&]() -> jintArray {
-    DeviceCommunicator::BufferDescriptors taken = communicatorOf(handle).takeBufferDescriptors();
-    jintArray both = newInts(env, {taken.buffer.get(), taken.page.get()});
-    if (both != nullptr) {
-      (void)taken.buffer.release();
-      (void)taken.page.release();
-    }
-    return both;
-  });
-}
-
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_openBuffer(JNIEnv* env, jclass, jlong handle, jint peer,
-                                                                       jbyteArray info, jint buffer, jint page,
-                                                                       jlong timeoutNanos) {
-  DeviceCommunicator::BufferDescriptors got{UniqueFd(buffer), UniqueFd(page)};
-  uint64_t here = 0;
-  const jint code = guardedCode([&]() -> jint {
-    std::vector<uint8_t> bytes;
-    if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
-    return codeOf(communicatorOf(handle).openBuffer(peer, bytes, std::move(got), timeoutNanos, here));
-  });
-  return code == 0 ? static_cast<jlong>(here) : code;
-}
-
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_useBuffer(JNIEnv* env, jclass, jlong handle,
-                                                                      jlongArray there) {
-  uint64_t number = 0;
-  const jint code = guardedCode([&]() -> jint {
-    std::vector<int64_t> addresses;
-    if (!copyLongs(env, there, addresses)) return static_cast<jint>(Code::Invalid);
-    return codeOf(communicatorOf(handle).useBuffer({addresses.begin(), addresses.end()}, number));
-  });
-  return code == 0 ? static_cast<jlong>(number) : code;
-}
-
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_dropBuffer(JNIEnv*, jclass, jlong handle,
-                                                                      jlong timeoutNanos) {
-  return guardedCode([&] { return codeOf(communicatorOf(handle).dropBuffer(timeoutNanos)); });
-}
-
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_closeBuffer(JNIEnv*, jclass, jlong handle, jlong number,
-                                                                       jlong timeoutNanos) {
-  return guardedCode(
-      [&] { return codeOf(communicatorOf(handle).closeBuffer(static_cast<uint64_t>(number), timeoutNanos)); });
-}
-
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_allocateWindow(JNIEnv*, jclass, jlong handle, jlong bytes,
-                                                                           jlong timeoutNanos) {
-  return guarded<jlong>(static_cast<jlong>(Code::Internal), [&]() -> jlong {
-    uint8_t* memory = nullptr;
-    const Status status = communicatorOf(handle).allocateWindow(static_cast<size_t>(bytes), timeoutNanos, memory);
-    return status ? reinterpret_cast<jlong>(memory) : codeOf(status);
-  });
-}
-
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_useWindow(JNIEnv* env, jclass, jlong handle, jlong address,
-                                                                     jlongArray here, jlongArray there) {
-  return guardedCode([&]() -> jint {
-    std::vector<int64_t> ours, theirs;
-    if (!copyLongs(env, here, ours) || !copyLongs(env, there, theirs)) return static_cast<jint>(Code::Invalid);
-    return codeOf(communicatorOf(handle).useWindow(reinterpret_cast<const uint8_t*>(address),
-                                                   {ours.begin(), ours.end()}, {theirs.begin(), theirs.end()}));
-  });
-}
-
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_DeviceEngine_freeWindow(JNIEnv*, jclass, jlong handle, jlong address) {
-  return guardedCode([&] { return codeOf(communicatorOf(handle).freeWindow(reinterpret_cast<uint8_t*>(address))); });
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_DeviceEngine_run(JNIEnv* env, jclass, jlong handle, jint operation,

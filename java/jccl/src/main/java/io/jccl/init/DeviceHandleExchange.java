@@ -4,6 +4,7 @@ import io.jccl.TransportException;
 import io.jccl.config.Settings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.MemoryProbe;
 import io.jccl.nativelib.OfferedDescriptor;
 import io.jccl.parts.InitContext;
 import io.jccl.topology.HostRank;
@@ -203,7 +204,7 @@ final class DeviceHandleExchange {
                 .filter(peer -> peer != rank && reach.together(rank, peer))
                 .toArray();
         byte[] failures =
-                engine.probe(partners, context::barrier, () -> context.left().toNanos());
+                MemoryProbe.probe(engine, partners, context::barrier, () -> context.left().toNanos());
         WireWriter mine = new WireWriter();
         IntStream.of(here).forEach(peer -> mine.u8(failures[peer]));
         List<byte[]> sent = context.allGather(mine.toBytes());
@@ -235,16 +236,16 @@ final class DeviceHandleExchange {
 
     private void warnOfFalsified(int peer, int mine, int theirs) {
         List<String> failed = new ArrayList<>();
-        if ((mine & DeviceEngine.PROBE_READS) != 0) {
+        if ((mine & MemoryProbe.READS) != 0) {
             failed.add("reads by rank=" + rank);
         }
-        if ((theirs & DeviceEngine.PROBE_READS) != 0) {
+        if ((theirs & MemoryProbe.READS) != 0) {
             failed.add("reads by rank=" + peer);
         }
-        if ((theirs & DeviceEngine.PROBE_WRITES) != 0) {
+        if ((theirs & MemoryProbe.WRITES) != 0) {
             failed.add("writes by rank=" + rank);
         }
-        if ((mine & DeviceEngine.PROBE_WRITES) != 0) {
+        if ((mine & MemoryProbe.WRITES) != 0) {
             failed.add("writes by rank=" + peer);
         }
         LOG.warn(

@@ -4,7 +4,6 @@ import io.jccl.DeviceException;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import java.lang.annotation.Native;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -39,17 +38,6 @@ public final class DeviceEngine extends Engine {
     @Native
     public static final int DONE = 1;
 
-    // Probing the memory of peers.
-
-    @Native
-    private static final int PROBE_STEPS = 5;
-    /** Bit in the result of {@link #probe}: this rank's reads of the peer's memory failed. */
-    @Native
-    public static final int PROBE_READS = 1;
-    /** Bit in the result of {@link #probe}: the peer's writes to this rank's memory failed. */
-    @Native
-    public static final int PROBE_WRITES = 2;
-
     /** Bit of an operation's number that is set if {@link #takeNotice} has a text. */
     @Native
     private static final long NOTICE = 1L << 62;
@@ -62,6 +50,8 @@ public final class DeviceEngine extends Engine {
     private final long[] issued = new long[Rows.ISSUED_LENGTH]; // row of the operation issued last
     private long lastStream = -1;
     private long ownStream; // 0 until the stream is known
+
+    private final DeviceRegistration registration = new DeviceRegistration(this);
 
     private DeviceEngine(long handle) {
         super(handle);
@@ -213,31 +203,6 @@ public final class DeviceEngine extends Engine {
         return failure(connect(handle, peer, info, descriptor.orElse(-1)));
     }
 
-    /**
-     * Tests whether this rank's GPU and those of peers read and write each other's memory as it is. All ranks call this
-     * together when all have connected.
-     *
-     * @param peers ranks that this rank has connected to, and that have connected to this rank
-     * @param barrier waits until all ranks have called it
-     * @param left returns the time in nanoseconds that is left
-     * @return for each rank the bits {@link #PROBE_READS} and {@link #PROBE_WRITES}; 0 if its memory passed the test
-     */
-    public byte[] probe(int[] peers, Runnable barrier, LongSupplier left) {
-        byte[] failures = new byte[0];
-        for (int step = 0; step < PROBE_STEPS; step++) {
-            if (step > 0) {
-                barrier.run();
-            }
-            failures = probe(handle, step, peers, left.getAsLong());
-            if (failures == null) {
-                throw new DeviceException("the memory of the GPUs of ranks " + Arrays.toString(peers)
-                        + " cannot be tested: " + lastError()
-                        + "; if GPUs of this host cannot use each other's memory, set JCCL_P2P_DISABLE=1");
-            }
-        }
-        return failures;
-    }
-
     /** Returns the channels on which kernels use connections with a peer, once rings and trees are set. */
     public int[] stagedChannels(int peer) {
         return stagedChannels(handle, peer);
@@ -326,87 +291,9 @@ public final class DeviceEngine extends Engine {
         renounceInPlace(handle);
     }
 
-    /**
-     * Begins to register a buffer, on which ranks of several processes work in place after {@link #useBuffer}. All
-     * ranks call this together, when their operations are over. Then each rank opens the buffers of all others. If all
-     * ranks have succeeded, all call {@link #useBuffer}, else all call {@link #dropBuffer}.
-     *
-     * @return what the others need to open the buffer; empty on failure, and {@link #lastError} has the reason
-     */
-    public Optional<byte[]> describeBuffer(long address, long bytes) {
-        return Optional.ofNullable(answer(null, () -> describeBuffer(handle, address, bytes)));
-    }
-
-    /**
-     * Returns two descriptors for other processes: of the buffer, and of this rank's access page. A descriptor is -1 if
-     * it does not exist. The caller closes them.
-     */
-    public int[] takeBufferDescriptors() {
-        return answer(new int[] {-1, -1}, () -> takeBufferDescriptors(handle));
-    }
-
-    /**
-     * Opens the buffer of a peer.
-     *
-     * @param buffer descriptor of the buffer, or -1; the call closes it
-     * @param page descriptor of the peer's access page, or -1; the call closes it
-     * @return address of the peer's buffer in this process, or a code below {@link Code#OK}
-     */
-    public long openBuffer(int peer, byte[] info, int buffer, int page, long timeoutNanos) {
-        return issue(() -> openBuffer(handle, peer, info, buffer, page, timeoutNanos));
-    }
-
-    /**
-     * Uses the buffer from now on.
-     *
-     * @param there for each peer, the address that the peer's {@link #openBuffer} returned for this rank
-     * @return number of the buffer, or a code below {@link Code#OK}
-     */
-    public long useBuffer(long[] there) {
-        return issue(() -> useBuffer(handle, there));
-    }
-
-    /** Drops the description of the buffer, and the peers' buffers that were opened. */
-    public void dropBuffer(long timeoutNanos) {
-        issue(() -> dropBuffer(handle, timeoutNanos));
-    }
-
-    /**
-     * Closes the peers' buffers that this rank has opened for a registration. When all ranks have done so, the
-     * application may free its buffer. Returns the reason of a failure, or empty.
-     */
-    public Optional<String> closeBuffer(long number, long timeoutNanos) {
-        return failure((int) ask(Code.OK, () -> closeBuffer(handle, number, timeoutNanos)));
-    }
-
-    /**
-     * Allocates zeroed memory of the device, which ranks of other processes can register.
-     *
-     * @param timeoutNanos maximum wait for kernels of this process: the driver would wait for them without a limit
-     * @return address of the memory
-     */
-    public long allocateWindow(long bytes, long timeoutNanos) {
-        long address = issue(() -> allocateWindow(handle, bytes, timeoutNanos));
-        if (address <= 0) {
-            throw new DeviceException(lastError());
-        }
-        return address;
-    }
-
-    /**
-     * Lets operations use memory of {@link #allocateWindow} without an exchange of addresses. All ranks call this
-     * together.
-     *
-     * @param here by rank, the address of its memory in this process
-     * @param there by rank, the address of this rank's memory in its process; empty if all are the same
-     */
-    public void useWindow(long address, long[] here, long[] there) {
-        require("address=" + address, (int) issue(() -> useWindow(handle, address, here, there)));
-    }
-
-    /** Frees memory of {@link #allocateWindow}, which no kernel uses any more. */
-    public void freeWindow(long address) {
-        issue(() -> freeWindow(handle, address));
+    /** Returns the part of this engine that knows registered buffers and symmetric memory. */
+    public DeviceRegistration registration() {
+        return registration;
     }
 
     /** Returns the native communicator, for natives of parts that add something to it before it is freed. */
@@ -677,8 +564,6 @@ public final class DeviceEngine extends Engine {
 
     private static native int connect(long handle, int peer, byte[] info, int descriptor);
 
-    private static native byte @Nullable [] probe(long handle, int step, int[] peers, long timeoutNanos);
-
     private static native int[] stagedChannels(long handle, int peer);
 
     private static native int[] exchangeOnlyChannels(long handle, int peer);
@@ -702,24 +587,6 @@ public final class DeviceEngine extends Engine {
     private static native int testInPlace(long handle, long timeoutNanos);
 
     private static native void renounceInPlace(long handle);
-
-    private static native byte[] describeBuffer(long handle, long address, long bytes);
-
-    private static native int[] takeBufferDescriptors(long handle);
-
-    private static native long openBuffer(long handle, int peer, byte[] info, int buffer, int page, long timeoutNanos);
-
-    private static native long useBuffer(long handle, long[] there);
-
-    private static native int dropBuffer(long handle, long timeoutNanos);
-
-    private static native int closeBuffer(long handle, long number, long timeoutNanos);
-
-    private static native long allocateWindow(long handle, long bytes, long timeoutNanos);
-
-    private static native int useWindow(long handle, long address, long[] here, long[] there);
-
-    private static native int freeWindow(long handle, long address);
 
     // The next natives have many parameters, so that an operation needs one call and no object.
     private static native long run(

@@ -127,7 +127,7 @@ public final class BufferRegistration implements Registration {
         Optional<String> kept = communicator.whileNothingIsIssued(() -> {
             backend.drain();
             backend.countRegistered(-1);
-            return backend.device().engine().closeBuffer(opened.number(), failed ? FAILED_QUIET_NANOS : QUIET_NANOS);
+            return backend.device().engine().registration().closeBuffer(opened.number(), failed ? FAILED_QUIET_NANOS : QUIET_NANOS);
         });
         if (!failed) {
             agree(communicator, kept).ifPresent(reason -> {
@@ -179,13 +179,13 @@ public final class BufferRegistration implements Registration {
             } finally {
                 offers.forEach(OfferedDescriptor::close); // each peer has fetched the descriptors or given up
                 if (!used) {
-                    engine.dropBuffer(FAILED_QUIET_NANOS);
+                    engine.registration().dropBuffer(FAILED_QUIET_NANOS);
                 }
             }
         }
 
         private byte[] description(DataBuffer buffer, List<OfferedDescriptor> offers) {
-            byte[] info = engine.describeBuffer(buffer.address(), buffer.bytes())
+            byte[] info = engine.registration().describeBuffer(buffer.address(), buffer.bytes())
                     .orElseGet(() -> {
                         fail(engine.lastError());
                         return new byte[0];
@@ -194,7 +194,7 @@ public final class BufferRegistration implements Registration {
                     .blob(bytes(failed))
                     .blob(text(HostIdentity.process()))
                     .blob(info);
-            for (int descriptor : engine.takeBufferDescriptors()) {
+            for (int descriptor : engine.registration().takeBufferDescriptors()) {
                 byte[] wire = new byte[0];
                 if (descriptor >= 0) {
                     try {
@@ -245,7 +245,7 @@ public final class BufferRegistration implements Registration {
                     fail("descriptors of rank=" + peer + ": " + e.getMessage());
                 }
             }
-            here[peer] = engine.openBuffer(peer, description.info(), descriptors[0], descriptors[1], QUIET_NANOS);
+            here[peer] = engine.registration().openBuffer(peer, description.info(), descriptors[0], descriptors[1], QUIET_NANOS);
             if (here[peer] < 0) {
                 fail(engine.lastError());
             }
@@ -273,7 +273,7 @@ public final class BufferRegistration implements Registration {
                 }
                 in.end();
             }
-            long number = communicator.whileNothingIsIssued(() -> engine.useBuffer(there));
+            long number = communicator.whileNothingIsIssued(() -> engine.registration().useBuffer(there));
             if (number < Code.OK) {
                 throw new JcclException("rank=" + communicator.rank() + ": " + engine.lastError());
             }

@@ -24,9 +24,9 @@ record DeviceWindow(ConnectedDevice device, long address) implements SymmetricAl
     public void use(CommunicatorImpl communicator, Registration registration) {
         BufferRegistration.Opened opened = ((BufferRegistration) registration).opened();
         if (opened.number() != 0) {
-            device.engine().useWindow(address, opened.here(), opened.there());
+            device.engine().registration().useWindow(address, opened.here(), opened.there());
         } else if (device.isInPlace()) {
-            device.engine().useWindow(address, addresses(communicator), new long[0]);
+            device.engine().registration().useWindow(address, addresses(communicator), new long[0]);
         }
     }
 
@@ -38,6 +38,6 @@ record DeviceWindow(ConnectedDevice device, long address) implements SymmetricAl
 
     @Override
     public void free() {
-        device.engine().freeWindow(address);
+        device.engine().registration().freeWindow(address);
     }
 }

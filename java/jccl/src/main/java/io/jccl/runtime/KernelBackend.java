@@ -190,7 +190,7 @@ final class KernelBackend implements Backend, CallHandler {
 
     @Override
     public SymmetricAllocation.Memory allocate(long bytes) {
-        return new DeviceWindow(device, engine.allocateWindow(bytes, BufferRegistration.QUIET_NANOS));
+        return new DeviceWindow(device, engine.registration().allocateWindow(bytes, BufferRegistration.QUIET_NANOS));
     }
 
     /**
