@@ -13,11 +13,11 @@
 namespace jccl::test {
 
 // Returns true in a process with eight emulated GPUs, of a chip that runs the kernels of nine ranks together. In another
-// process, runs the current test in such a process.
+// process, runs the current test in such a process, whichever shard of the tests this process runs.
 inline bool onEightGpus() {
   constexpr std::pair<const char*, const char*> kVariables[] = {
       {"JCCL_EMULATED_GPUS", "8"}, {"JCCL_EMULATED_CHIP", "H100"}, {"CUDA_DEVICE_MAX_CONNECTIONS", "32"}};
-  std::string command;
+  std::string command = "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX ";
   bool all = true;
   for (const auto& [name, value] : kVariables) {
     const char* set = std::getenv(name);
