@@ -27,7 +27,7 @@ struct Reduction {
 };
 
 JCCL_DEVICE Reduction reductionOf(DataType type, ReduceOp op, uint32_t divisor) {
-  return {op, divisor, type == DataType::Int8 || type == DataType::Int32 || type == DataType::Int64};
+  return {op, divisor, isSignedInteger(type)};
 }
 
 template <class To, class From>

@@ -37,9 +37,6 @@ class TestValues {
     return code_.type == DataType::Float16 || code_.type == DataType::Bfloat16 || code_.type == DataType::Float32 ||
            code_.type == DataType::Float64;
   }
-  bool isSigned() const {
-    return code_.type == DataType::Int8 || code_.type == DataType::Int32 || code_.type == DataType::Int64;
-  }
   static uint64_t mixed(int rank, size_t index) {
     uint64_t x = (static_cast<uint64_t>(rank) + 1) * 0x9e3779b97f4a7c15u ^ (index + 1) * 0xd6e8feb86659fd93u;
     x ^= x >> 32;
@@ -52,7 +49,7 @@ class TestValues {
 
   // Maps the signed range onto the unsigned one, in order.
   uint64_t ordered(uint64_t value) const {
-    return isSigned() ? value ^ uint64_t { 1 } << (bits_ - 1) : value;
+    return isSignedInteger(code_.type) ? value ^ uint64_t { 1 } << (bits_ - 1) : value;
   }
   uint64_t fold(uint64_t a, uint64_t b) const {
     switch (code_.op) {

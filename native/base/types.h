@@ -45,6 +45,9 @@ JCCL_FN constexpr bool isBitwise(ReduceOp op) noexcept { return op >= ReduceOp::
 inline constexpr auto kUserReduction = static_cast<ReduceOp>(kReduceOpCount);
 
 JCCL_FN constexpr bool isInteger(DataType type) noexcept { return type < DataType::Float16; }
+JCCL_FN constexpr bool isSignedInteger(DataType type) noexcept {
+  return type == DataType::Int8 || type == DataType::Int32 || type == DataType::Int64;
+}
 
 // Returns true if `op` works on elements of this type.
 JCCL_FN constexpr bool supports(ReduceOp op, DataType type) noexcept { return !isBitwise(op) || isInteger(type); }
