@@ -10,19 +10,21 @@ namespace jccl::device {
 
 // Begins a block's work; called by all its threads. Returns false if an operation of this rank has failed or the rank
 // was aborted. So operations issued after a failure end at once, and touch no buffers: the application may have them
-// back already.
-JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, const LaunchControl& control) {
-  bool failed = false;
+// back already. Also returns false if copy engines have executed the only operation of the launch, unless `always`.
+JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, const LaunchControl& control,
+                            bool always = false) {
+  bool ends = false;
   if (simt::threadIndex() == 0) {
     const ControlWords& own = control.controls.words[simt::blockIndex()];
     const uint32_t abort = simt::loadRelaxed(&own.abort), result = simt::loadRelaxed(&own.result);
     const uint64_t now = simt::nanos();
-    failed = abort != 0 || result != 0;
+    const bool failed = abort != 0 || result != 0;
+    ends = failed || (!always && channel.copied == control.sequence);  // an earlier kernel wrote `copied`
     const uint64_t due = failed ? WaitControl::kOver : now;
     wait = {control.controls, channel.record, control.sequence, now, control.timeoutNanos, due};
     if (failed && result == 0) setResult(control.controls.words, control.controls.channels, abort);
   }
-  return !simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
+  return !simt::syncOr(1, static_cast<int>(simt::blockThreads()), ends);
 }
 
 // DeviceChannel::arrivals counts the blocks of the launch that have ended, plus kFailedBlock for each that failed.

@@ -49,10 +49,6 @@ class InPlaceKernel {
   static constexpr size_t kShareAlignment = 128;
   enum Barrier : int { kFailed = 1, kOverwrites = 2, kUnreachable = 3, kDiffers = 4 };
   enum class Manner : int { OneShot, TwoShot, Bounced };
-  // ExchangeDescriptor::finished contains the operation's number, followed by kStepBits bits with the step that the
-  // writer has reached. The last step, kLastStep, is the end of the operation.
-  static constexpr int kStepBits = 24;
-  static constexpr uint64_t kLastStep = (uint64_t{1} << kStepBits) - 1;
 
   JCCL_DEVICE InPlaceKernel(const InPlaceLaunch& launch, const Work& work, const DeviceChannel& channel, Shared& shared)
       : launch_(launch),
@@ -73,7 +69,7 @@ class InPlaceKernel {
       move(manner == Manner::OneShot);
     }
     Faults::pass(KernelPoint::Moved, launch_.rank);
-    if (!meet(kLastStep)) return false;
+    if (!meet(ExchangeDescriptor::kLastStep)) return false;
     if (thread_ == 0) countOperations(channel, 1);
     Faults::pass(KernelPoint::End, launch_.rank);
     return true;
@@ -361,7 +357,7 @@ class InPlaceKernel {
   JCCL_DEVICE bool meet(uint64_t step) const { return meetAlone(*this, step); }
   JCCL_DEVICE_CALL static bool meetAlone(const InPlaceKernel kernel, uint64_t step) { return kernel.meetAt(step); }
   JCCL_DEVICE bool meetAt(uint64_t step) const {
-    const uint64_t reached = sequence_ << kStepBits | step;
+    const uint64_t reached = sequence_ << ExchangeDescriptor::kStepBits | step;
     forPeers([&](int peer) {
       if constexpr (!Faults::kSkipsFence) simt::fence();
       simt::storeRelaxed(&descriptorOf(work_.peers[peer].descriptors, launch_.rank)->finished, reached);

@@ -31,6 +31,7 @@ struct DeviceChannel {
   uint64_t operations;     // number of collectives that this channel has run; equal on all ranks
   ProgressRecord* record;  // mapped host memory
   uint32_t arrivals;       // in channel 0: see endBlock()
+  uint64_t copied;         // control.sequence of a launch whose data copy engines have moved: see meet_kernel.h
 };
 
 // The report of a communicator's kernels to the host, in memory that the host maps. One launch writes it at a time,
@@ -118,9 +119,16 @@ struct alignas(128) ExchangeDescriptor {
   uint64_t fingerprint;
   uint64_t traits;                // properties of the writer's buffers: kOverwrites, kUnreachable
   alignas(64) uint64_t finished;  // operation and step that the writer has reached
+  // Two cells like those of the greeting, for meetings before copies: the place, and half of the fingerprint. A peer may
+  // already greet for the kernel behind the copies while this rank still waits for the meeting.
+  alignas(16) uint64_t meeting[2];
 
   static constexpr uint64_t kOverwrites = 1;   // the receive buffer is the send buffer
   static constexpr uint64_t kUnreachable = 2;  // a peer cannot reach one of the writer's buffers
+  // `finished` contains the operation's number, followed by kStepBits bits with the step. The last step, kLastStep, is
+  // the end of the operation.
+  static constexpr int kStepBits = 24;
+  static constexpr uint64_t kLastStep = (uint64_t{1} << kStepBits) - 1;
 };
 
 // Size of a channel's bounce buffer, through which data goes if peers cannot reach the buffers; see in_place_kernel.h.
@@ -147,6 +155,19 @@ struct InPlaceLaunch : Works {
   uint64_t bounceOffset;            // distance from a rank's descriptors to its bounce buffers, one for each channel
   uint64_t oneShotBytes;            // the most bytes for which an all-reduce is one-shot; equal on all ranks
   InlineArguments inlined;
+};
+
+// Launch of a meeting of all ranks: before or after copies by copy engines.
+struct MeetLaunch {
+  int32_t rank;
+  int32_t size;
+  DeviceChannel* channels;
+  LaunchControl control;
+  ExchangeDescriptor* descriptors;           // as in InPlaceLaunch
+  ExchangeDescriptor* peers[kMaxLinks + 1];  // by rank: the peer's descriptors, in our address space
+  uint64_t fingerprint;                      // of the operation, without its number
+  uint32_t place;                            // denotes the place of the input in a window, as Work::windows does
+  uint32_t afterCopies;                      // 0: the ranks meet before the copies
 };
 
 // One message of a group of sends and receives, or a copy within the rank.
@@ -234,6 +255,7 @@ struct ProbeLaunch {
 // The number of bytes of parameters that every driver can pass to a kernel.
 constexpr size_t kMaxParameterBytes = 4096;
 static_assert(sizeof(Launch) <= kMaxParameterBytes && sizeof(InPlaceLaunch) <= kMaxParameterBytes &&
-              sizeof(ExchangeLaunch) <= kMaxParameterBytes && sizeof(ProbeLaunch) <= kMaxParameterBytes);
+              sizeof(ExchangeLaunch) <= kMaxParameterBytes && sizeof(ProbeLaunch) <= kMaxParameterBytes &&
+              sizeof(MeetLaunch) <= kMaxParameterBytes);
 
 }  // namespace jccl::device

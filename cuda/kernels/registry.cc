@@ -8,7 +8,8 @@ namespace {
 constexpr int kInPlace = 3 * kElementClassCount;
 constexpr int kExchange = kInPlace + kElementClassCount;
 constexpr int kProbe = kExchange + 1;
-constexpr int kOwn = kProbe + 1;
+constexpr int kMeet = kProbe + 1;
+constexpr int kOwn = kMeet + 1;
 
 // Initialised before any object of namespace scope that adds kernels.
 constinit const AddedKernels* lastAdded = nullptr;
@@ -31,6 +32,7 @@ std::vector<KernelEntry> makeEntries() {
   }
   entries[kExchange] = {"jccl_exchange", "exchange", "exchange", Protocol::Simple, ElementClass::Int8};
   entries[kProbe] = {"jccl_probe", "probe", "probe", Protocol::Simple, ElementClass::Int8};
+  entries[kMeet] = {"jccl_meet", "meet", "meet", Protocol::Simple, ElementClass::Int8};
   if (lastAdded != nullptr) lastAdded->append(entries);
   return entries;
 }
@@ -53,6 +55,8 @@ const KernelEntry& inPlaceKernel(Collective collective, DataType type) {
 }
 
 const KernelEntry& exchangeKernel() { return entries()[kExchange]; }
+
+const KernelEntry& meetKernel() { return entries()[kMeet]; }
 
 const KernelEntry& probeKernel() { return entries()[kProbe]; }
 

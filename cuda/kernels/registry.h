@@ -14,7 +14,7 @@ namespace jccl::device {
 struct KernelEntry {
   std::string name;    // "jccl_collective_ll_float32", "jccl_in_place_float32", "jccl_exchange", ...
   std::string image;   // name of its image: see imageOf()
-  const char* family;  // "collective", "in_place", "exchange", "probe", or a family of AddedKernels
+  const char* family;  // "collective", "in_place", "exchange", "meet", "probe", or a family of AddedKernels
   Protocol protocol;
   ElementClass element;
   int capability = 0;  // lowest compute capability of a GPU that loads the kernel: 90 for 9.0; 0: any
@@ -26,6 +26,9 @@ const KernelEntry& collectiveKernel(Protocol protocol, Collective collective, Da
 const KernelEntry& inPlaceKernel(Collective collective, DataType type);
 // Returns the kernel whose only argument is an ExchangeLaunch.
 const KernelEntry& exchangeKernel();
+
+// Returns the kernel whose only argument is a MeetLaunch.
+const KernelEntry& meetKernel();
 
 // Returns the kernel whose only argument is a ProbeLaunch.
 const KernelEntry& probeKernel();

@@ -101,7 +101,8 @@ Status DeviceIssuing::checkReach(DeviceOperation& one) {
     }
     if (found.unreached.empty()) return Status::ok();
     one.unreachable = true;
-    if (std::exchange(toldUnreached_, true)) return Status::ok();
+    // Copies need no buffer of this rank but the input. So the operation probably goes through no buffer of the library.
+    if (one.triesCopies || std::exchange(toldUnreached_, true)) return Status::ok();
     const std::lock_guard lock(noticeMutex_);
     notice_ = name + std::string("buffer of rank=") + std::to_string(config_.rank) +
               " count=" + std::to_string(one.operation.count) + " " + found.unreached +
@@ -134,6 +135,8 @@ Issued DeviceIssuing::run(OperationCode code, Choice choice, const void* send, v
   one.added = addedFor(one.operation.choice.algorithm);
   setCount(one.operation, static_cast<size_t>(count), root, config_.size);
   if (one.isExchange()) exchangeTasks(one.operation, config_.rank, config_.size, one.tasks);
+  one.triesCopies = (choice.flags & Choice::kTryCopies) != 0 && count != 0 && canCopy(code);
+  if (one.triesCopies) one.operation.choice.flags |= Choice::kTryCopies;
   return submit(std::move(one), timeoutNanos, stream);
 }
 
@@ -420,6 +423,7 @@ Issued DeviceIssuing::issue(const KernelLaunch& launch, std::unique_ptr<Argument
       if (status) status = copyAsync(copy.to, copy.from, copy.bytes, target.stream);
     }
   }
+  if (status && operations.front().triesCopies) status = meetAndCopy(operations.front(), launch.control, target);
   if (status) {
     status =
         launchKernel(config_.device, launch.kernel, launch.descriptor, launch.blocks, config_.threads, target.stream);

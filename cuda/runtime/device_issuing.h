@@ -96,6 +96,8 @@ class DeviceIssuing {
   Issued launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
   Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
   Issued launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
+  bool canCopy(OperationCode code) const;
+  Status meetAndCopy(const DeviceOperation& operation, LaunchControl& control, const LaunchTarget& target);
   Work workOf(const DeviceOperation& operation, LaunchArguments& arguments) const;
   Issued issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,
                std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);

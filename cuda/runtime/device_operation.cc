@@ -10,6 +10,7 @@ namespace jccl::device {
 namespace {
 
 bool shareKernel(const DeviceOperation& one, const DeviceOperation& other) {
+  if (one.triesCopies || other.triesCopies) return false;
   if (one.isExchange() || other.isExchange()) return one.isExchange() && other.isExchange();
   const Operation &a = one.operation, &b = other.operation;
   return one.isInPlace() == other.isInPlace() && one.added == other.added && a.choice.protocol == b.choice.protocol &&

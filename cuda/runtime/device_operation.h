@@ -36,6 +36,7 @@ struct WindowPlace {
   uint64_t offset = 0;
   const std::vector<uint64_t>* here = nullptr;   // by peer: the address of its window in this process
   const std::vector<uint64_t>* there = nullptr;  // by peer: the address of this rank's window in its process
+  bool behindDescriptor = false;                 // other processes map the memory by a file descriptor
 
   // Returns a number that differs, almost certainly, for any two places; not 0 for places in windows.
   uint32_t print() const {
@@ -55,7 +56,8 @@ struct DeviceOperation {
   std::vector<uint64_t> sendThere, recvThere;
   // In place: the places of buffers in windows, which need no sendThere and recvThere.
   WindowPlace sendPlace, recvPlace;
-  uint32_t windows = 0;  // Work::windows
+  uint32_t windows = 0;      // Work::windows
+  bool triesCopies = false;  // copy engines execute the operation if the inputs of all ranks are in windows
 
   bool isCollective() const { return operation.code.collective != Collective::SendRecv; }
   // Returns true if the exchange kernel executes the operation.

@@ -38,7 +38,8 @@ WindowPlace SymmetricWindows::find(const MemoryRange& range) const {
   if (after == windows_.begin()) return {};
   const auto& [address, window] = *std::prev(after);
   if (window.number == 0 || !MemoryRange{address, window.memory->bytes()}.covers(range)) return {};
-  return {window.number, static_cast<uint64_t>(range.begin - address), &window.here, &window.there};
+  return {window.number, static_cast<uint64_t>(range.begin - address), &window.here, &window.there,
+          window.memory->hasDescriptor()};
 }
 
 }  // namespace jccl::device

@@ -4,6 +4,7 @@
 
 #include "cuda/kernels/exchange_kernel.h"
 #include "cuda/kernels/in_place_kernel.h"
+#include "cuda/kernels/meet_kernel.h"
 #include "cuda/kernels/probe_kernel.h"
 #include "cuda/test/emulated_collective.h"
 
@@ -26,6 +27,9 @@ const EmulatedFamily kInPlace("in_place", [](const KernelEntry& entry, const voi
 });
 const EmulatedFamily kExchange("exchange", [](const KernelEntry& entry, const void* descriptor) {
   return bodyOf<device::ExchangeLaunch>(entry, descriptor, exchangeKernel);
+});
+const EmulatedFamily kMeet("meet", [](const KernelEntry& entry, const void* descriptor) {
+  return bodyOf<device::MeetLaunch>(entry, descriptor, meetKernel);
 });
 const EmulatedFamily kProbe("probe", [](const KernelEntry& entry, const void* descriptor) {
   return bodyOf<device::ProbeLaunch>(entry, descriptor, probeKernel);
@@ -59,6 +63,11 @@ EmulatedFamily::BodyOf EmulatedFamily::find(std::string_view family) {
     JCCL_SHARED(typename Kernel::Shared, shared);
     Kernel::run(launch, shared);
   });
+}
+
+void meetKernel(const device::MeetLaunch& launch) {
+  JCCL_SHARED(device::MeetKernel::Shared, shared);
+  device::MeetKernel::run(launch, shared);
 }
 
 void probeKernel(const device::ProbeLaunch& launch) { device::ProbeKernel::run(launch); }

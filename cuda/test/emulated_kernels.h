@@ -14,6 +14,7 @@ namespace jccl::test {
 void collectiveKernel(const device::Launch& launch);
 void inPlaceKernel(const device::InPlaceLaunch& launch);
 void exchangeKernel(const device::ExchangeLaunch& launch);
+void meetKernel(const device::MeetLaunch& launch);
 void probeKernel(const device::ProbeLaunch& launch);
 
 // A family of kernels that the emulated driver launches. Each family has an object of namespace scope.

@@ -10,7 +10,7 @@
 #include "cuda/test/application.h"
 #include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/left_memory.h"
-#include "cuda/test/runtime_operations.h"
+#include "cuda/test/registered_ranks.h"
 
 namespace jccl::test::registered_buffers_test {
 namespace {
@@ -20,17 +20,8 @@ using device::Issued;
 using driver::driver;
 using driver::Result;
 
-const Choice kInPlace = onTwoChannels(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);
 constexpr int64_t kQuickNanos = 50'000'000;
 constexpr size_t kUnit = size_t{2} << 20;
-
-struct Layout {
-  std::vector<int> processes;  // by rank
-  int devices = 2;
-  int firstDevice = 0;
-  int size() const { return static_cast<int>(processes.size()); }
-  int deviceOf(int rank) const { return firstDevice + rank % devices; }
-};
 
 // Memory that an application allocates by cuMemCreate. The devices of all ranks of its process may access it.
 class Memory {
@@ -90,61 +81,6 @@ class Memory {
   driver::Address address_ = 0;
 };
 
-// Ranks in a layout, and calls that all of them make together.
-class Ranks : public DeviceRuntimeRanks {
- public:
-  explicit Ranks(const Layout& layout)
-      : DeviceRuntimeRanks(layout.size(), 2, layout.devices, layout.processes, layout.firstDevice) {}
-
-  // Registers a buffer of each rank. Returns the first failure; all ranks have then dropped their buffers.
-  Status registerAll(const std::vector<void*>& buffers, size_t bytes, std::vector<uint64_t>& numbers) {
-    const size_t n = buffers.size();
-    std::vector<std::vector<uint8_t>> infos(n);
-    std::vector<DeviceCommunicator::BufferDescriptors> offered(n);
-    std::vector<std::vector<uint64_t>> there(n, std::vector<uint64_t>(n));
-    Status status;
-    for (size_t rank = 0; status && rank < n; ++rank) {
-      status = at(rank).describeBuffer(buffers[rank], bytes, infos[rank]);
-      offered[rank] = at(rank).takeBufferDescriptors();
-    }
-    for (size_t rank = 0; status && rank < n; ++rank) {
-      for (size_t peer = 0; status && peer < n; ++peer) {
-        if (peer == rank) continue;
-        DeviceCommunicator::BufferDescriptors got{UniqueFd(::dup(offered[peer].buffer.get())),
-                                                  UniqueFd(::dup(offered[peer].page.get()))};
-        status = at(rank).openBuffer(static_cast<int>(peer), infos[peer], std::move(got), kRuntimeLimitNanos,
-                                     there[peer][rank]);
-      }
-    }
-    numbers.assign(n, 0);
-    for (size_t rank = 0; rank < n; ++rank) {
-      const Status one =
-          status ? at(rank).useBuffer(there[rank], numbers[rank]) : at(rank).dropBuffer(kRuntimeLimitNanos);
-      EXPECT_TRUE(one.isOk()) << one.message();
-    }
-    return status;
-  }
-  void closeAll(const std::vector<uint64_t>& numbers) {
-    for (size_t rank = 0; rank < numbers.size(); ++rank) {
-      const Status closed = at(rank).closeBuffer(numbers[rank], kRuntimeLimitNanos);
-      EXPECT_TRUE(closed.isOk()) << closed.message();
-    }
-  }
-
-  Issued issue(int of, OperationCode code, const void* send, void* recv, size_t count) {
-    return rank(of).run(code, kInPlace, send, recv, static_cast<int64_t>(count), 0, kRuntimeLimitNanos,
-                        rank(of).ownStream());
-  }
-  void awaitAll(const std::vector<Issued>& issued) {
-    for (int one = 0; one < size(); ++one) {
-      ASSERT_EQ(await(one, issued[one]), Code::Ok) << "rank=" << one << " " << rank(one).lastError();
-    }
-  }
-
- private:
-  DeviceCommunicator& at(size_t of) { return rank(static_cast<int>(of)); }
-};
-
 class RegisteredBuffers : public ::testing::Test {
  protected:
   void SetUp() override { ::setenv("JCCL_EMULATED_SHARING", "descriptors", 1); }
@@ -200,7 +136,7 @@ TEST_F(RegisteredBuffers, EveryInPlaceCollectiveEqualsThatOfThreadsBitForBit) {
   constexpr size_t kBytes = size_t{4} << 20;
   for (const Layout& layout : kLayouts) {
     const int size = layout.size();
-    Ranks ranks(layout);
+    RegisteredRanks ranks(layout);
     std::vector<std::unique_ptr<Memory>> memories, others;
     std::vector<void*> buffers;
     for (int rank = 0; rank < size; ++rank) {
@@ -263,7 +199,7 @@ class TwoProcesses : public RegisteredBuffers {
 
   void SetUp() override {
     RegisteredBuffers::SetUp();
-    ranks_ = std::make_unique<Ranks>(kPair);
+    ranks_ = std::make_unique<RegisteredRanks>(kPair);
     for (int rank = 0; rank < 2; ++rank) memories_.push_back(std::make_unique<Memory>(kPair, rank, kUnit));
   }
   void TearDown() override {
@@ -288,7 +224,7 @@ class TwoProcesses : public RegisteredBuffers {
   }
 
   const Layout kPair{{0, 1}};
-  std::unique_ptr<Ranks> ranks_;
+  std::unique_ptr<RegisteredRanks> ranks_;
   std::vector<std::unique_ptr<Memory>> memories_;
 };
 
@@ -346,7 +282,7 @@ TEST_F(RegisteredBuffers, ACommunicatorThatIsBusyOnAnotherDeviceHoldsUpNoClosing
   };
   const Left before = left();
   const Layout elsewhere{{0, 1}, 1, 1};
-  auto ranks = std::make_unique<Ranks>(elsewhere);
+  auto ranks = std::make_unique<RegisteredRanks>(elsewhere);
   const Memory first(elsewhere, 0, kUnit), second(elsewhere, 1, kUnit);
   const Left unregistered = left();
   Issued last = issueBusy(0);
@@ -374,7 +310,7 @@ TEST_F(RegisteredBuffers, ACommunicatorThatNobodyAsksHoldsUpNoClosingOnItsDevice
   const Layout layout{{0, 1}, 1, 1};
   DeviceRuntimeRanks silent(2, 2, 1, {}, layout.firstDevice);
   Buffers buffers(2, 1000);
-  auto ranks = std::make_unique<Ranks>(layout);
+  auto ranks = std::make_unique<RegisteredRanks>(layout);
   const Memory first(layout, 0, kUnit), second(layout, 1, kUnit);
   const Left unregistered = left();
   for (int rank = 0; rank < 2; ++rank) {

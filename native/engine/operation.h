@@ -90,6 +90,9 @@ struct Choice {
   static constexpr uint16_t kTwoShot = 4;  // algorithm `direct`, all-reduce: two-shot, every rank reduces one part
   // algorithm `direct`: only one rank of a host sends to other hosts (collectives/hosts.h)
   static constexpr uint16_t kByHosts = 8;
+  // on GPUs: let copy engines move the data if the inputs of all ranks are in symmetric windows; else use the rest of
+  // the choice
+  static constexpr uint16_t kTryCopies = 16;
 
   Algorithm algorithm = Algorithm::Ring;
   Protocol protocol = Protocol::Simple;

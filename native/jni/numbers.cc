@@ -119,6 +119,7 @@ SAME(CHOICE(FLAG_TRY_ZERO_COPY), Choice::kTryZeroCopy);
 SAME(CHOICE(FLAG_ZERO_COPY_USED), Choice::kZeroCopyUsed);
 SAME(CHOICE(FLAG_TWO_SHOT), Choice::kTwoShot);
 SAME(CHOICE(FLAG_BY_HOSTS), Choice::kByHosts);
+SAME(CHOICE(FLAG_TRY_COPIES), Choice::kTryCopies);
 
 constexpr Choice kChoice = Choice::decode(-1);
 SAME(CHOICE(ALGORITHM_MASK), kChoice.algorithm);

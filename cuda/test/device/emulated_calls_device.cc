@@ -46,11 +46,13 @@ Result load(Function function, const char* call) {
   return result;
 }
 
-// Names a launch for reports. The launch structures of the exchange and the probe begin with the rank, the others with
-// the same members.
+// Names a launch for reports. The launch structures of exchanges, meetings and probes begin with the rank, the others
+// with the same members.
 std::string nameOf(const device::KernelEntry& entry, const void* argument) {
-  const bool first = std::strcmp(entry.family, "exchange") == 0 || std::strcmp(entry.family, "probe") == 0;
-  static_assert(offsetof(device::ExchangeLaunch, rank) == 0 && offsetof(device::ProbeLaunch, rank) == 0);
+  const std::string_view family = entry.family;
+  const bool first = family == "exchange" || family == "meet" || family == "probe";
+  static_assert(offsetof(device::ExchangeLaunch, rank) == 0 && offsetof(device::MeetLaunch, rank) == 0 &&
+                offsetof(device::ProbeLaunch, rank) == 0);
   const int rank = first ? *static_cast<const int32_t*>(argument) : static_cast<const device::Launch*>(argument)->rank;
   return "rank " + std::to_string(rank) + " " + entry.name;
 }

@@ -156,7 +156,7 @@ KernelNeeds EmulatedDriver::needsOf(const device::KernelEntry& kernel) const {
   constexpr const char* kProtocols[] = {"ll", "ll128", "simple"};
   std::string name = kernel.family;
   if (name == "collective") name += std::string("/") + kProtocols[static_cast<int>(kernel.protocol)];
-  if (name != "exchange") name += std::string("/") + nameOf(kernel.element);
+  if (name != "exchange" && name != "meet" && name != "probe") name += std::string("/") + nameOf(kernel.element);
   for (const auto& [known, needs] : needs_) {
     if (known == name) return needs;
   }

@@ -17,6 +17,7 @@ import java.lang.annotation.Native;
  *        bit 1 = set by native code in the choice that it returns: the buffers were used in place
  *        bit 2 = a two-shot direct all-reduce
  *        bit 3 = a direct operation by hosts
+ *        bit 4 = try copy engines first, and use the rest of the choice if not all inputs are in symmetric memory
  * </pre>
  *
  * @param algorithm the algorithm
@@ -26,6 +27,7 @@ import java.lang.annotation.Native;
  * @param tryZeroCopy whether shared buffers may be read and written in place
  * @param twoShot whether a direct all-reduce is two-shot: a reduce-scatter, then an all-gather
  * @param byHosts whether only one rank of each host sends to other hosts in a direct operation
+ * @param tryCopies whether the copy engines of GPUs may move the data, out of the symmetric memory of peers
  */
 public record Choice(
         Algorithm algorithm,
@@ -34,7 +36,8 @@ public record Choice(
         int chunkBytes,
         boolean tryZeroCopy,
         boolean twoShot,
-        boolean byHosts) {
+        boolean byHosts,
+        boolean tryCopies) {
 
     /** Flag of {@link #tryZeroCopy}. */
     @Native
@@ -48,6 +51,9 @@ public record Choice(
     /** Flag of {@link #byHosts}. */
     @Native
     public static final int FLAG_BY_HOSTS = 8;
+    /** Flag of {@link #tryCopies}. */
+    @Native
+    public static final int FLAG_TRY_COPIES = 16;
 
     // Places of the parts in the packed form; the algorithm has the lowest bits.
 
@@ -77,19 +83,36 @@ public record Choice(
         }
     }
 
-    /** A choice that is neither two-shot nor by hosts. */
+    /** A choice that tries no copy engines. */
+    public Choice(
+            Algorithm algorithm,
+            Protocol protocol,
+            int channels,
+            int chunkBytes,
+            boolean tryZeroCopy,
+            boolean twoShot,
+            boolean byHosts) {
+        this(algorithm, protocol, channels, chunkBytes, tryZeroCopy, twoShot, byHosts, false);
+    }
+
+    /** A choice that is neither two-shot nor by hosts, and tries no copy engines. */
     public Choice(Algorithm algorithm, Protocol protocol, int channels, int chunkBytes, boolean tryZeroCopy) {
         this(algorithm, protocol, channels, chunkBytes, tryZeroCopy, false, false);
     }
 
     /** Returns this choice without use of shared buffers in place. */
     public Choice withoutZeroCopy() {
-        return new Choice(algorithm, protocol, channels, chunkBytes, false, twoShot, byHosts);
+        return new Choice(algorithm, protocol, channels, chunkBytes, false, twoShot, byHosts, tryCopies);
     }
 
     /** Returns this choice with another number of channels. */
     Choice onChannels(int number) {
-        return new Choice(algorithm, protocol, number, chunkBytes, tryZeroCopy, twoShot, byHosts);
+        return new Choice(algorithm, protocol, number, chunkBytes, tryZeroCopy, twoShot, byHosts, tryCopies);
+    }
+
+    /** Returns this choice for the case that the inputs of all ranks are in symmetric memory. */
+    Choice tryingCopies() {
+        return new Choice(algorithm, protocol, channels, chunkBytes, tryZeroCopy, twoShot, byHosts, true);
     }
 
     /** Returns the packed form. */
@@ -100,6 +123,7 @@ public record Choice(
                 | (tryZeroCopy ? (long) FLAG_TRY_ZERO_COPY << FLAGS_SHIFT : 0L)
                 | (twoShot ? (long) FLAG_TWO_SHOT << FLAGS_SHIFT : 0L)
                 | (byHosts ? (long) FLAG_BY_HOSTS << FLAGS_SHIFT : 0L)
+                | (tryCopies ? (long) FLAG_TRY_COPIES << FLAGS_SHIFT : 0L)
                 | (long) chunkBytes << CHUNK_SHIFT;
     }
 
@@ -115,7 +139,8 @@ public record Choice(
                 chunkBytes(packed),
                 triesZeroCopy(packed),
                 isTwoShot(packed),
-                isByHosts(packed));
+                isByHosts(packed),
+                triesCopies(packed));
     }
 
     /** Returns the algorithm of a packed choice. */
@@ -162,5 +187,10 @@ public record Choice(
     /** Returns true if a packed choice asks for zero copy. */
     public static boolean triesZeroCopy(long packed) {
         return (packed >>> FLAGS_SHIFT & FLAG_TRY_ZERO_COPY) != 0;
+    }
+
+    /** Returns true if a packed choice asks for copy engines. */
+    public static boolean triesCopies(long packed) {
+        return (packed >>> FLAGS_SHIFT & FLAG_TRY_COPIES) != 0;
     }
 }

@@ -39,6 +39,13 @@ public final class DeviceModel implements TimeModel {
     public static final long MAX_ONE_SHOT_BYTES = DeviceConfig.MAX_ONE_SHOT_BYTES;
     /** Time of a launch, and of preparing an operation in place, in microseconds; an estimate. */
     private static final double IN_PLACE_BASE_MICROS = 6.8;
+    /** Time of the two kernels by which ranks meet before and after copies, in microseconds; an estimate. */
+    private static final double COPIES_BASE_MICROS = 2 * 3.0;
+    /**
+     * How much longer than kernels copy engines may take, as a factor: they leave all multiprocessors to the application.
+     * An estimate.
+     */
+    private static final double COPIES_TOLERANCE = 1.1;
 
     private final GraphCostModel channels;
     private final KernelCosts costs;
@@ -173,6 +180,30 @@ public final class DeviceModel implements TimeModel {
 
     @Override
     public List<Choice> candidates(
+            Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
+        return kernelChoices(collective, algorithm, protocol, bytes, overrides).stream()
+                .map(choice -> copiesPay(collective, choice, bytes) ? choice.tryingCopies() : choice)
+                .toList();
+    }
+
+    /**
+     * Returns true if copy engines may move the data out of symmetric memory, and take at most a little longer than the
+     * kernels of a choice. The kernels execute the operation if any rank uses other memory, so {@link #micros} predicts
+     * them.
+     */
+    private boolean copiesPay(Collective collective, Choice choice, long bytes) {
+        if (!inPlace || shape.ranks() < 2 || shape.ranks() > DeviceConfig.DIRECT_RANKS) {
+            return false;
+        }
+        boolean suits = collective == Collective.ALL_GATHER || collective == Collective.ALL_TO_ALL;
+        // Each byte of the output is read and written once.
+        double moving = Math.max(costs.copiesMicros(bytes), 2 * bytes / memoryGBps / GraphCosts.BYTES_PER_MICRO);
+        return suits
+                && IN_PLACE_BASE_MICROS + meetingMicros + COPIES_BASE_MICROS + moving
+                        <= COPIES_TOLERANCE * micros(collective, choice, bytes);
+    }
+
+    private List<Choice> kernelChoices(
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
         if (isInPlace(collective, algorithm, protocol)) {
             int used = overrides.maxChannels(shape.channels());

@@ -29,6 +29,9 @@ final class KernelCosts {
      */
     private static final double PCI_READS = 0.8;
 
+    /** Time between two copies of a stream in which its copy engine moves nothing; an estimate. */
+    private static final double COPY_START_MICROS = 2;
+
     /** Bytes that LL, LL128 and SIMPLE write for each byte of payload: with a flag for 4 and for 120 bytes, or none. */
     private static final double[] WRITTEN = {2, 128.0 / 120, 1};
 
@@ -150,6 +153,16 @@ final class KernelCosts {
     /** Returns the time in microseconds that an operation in place takes in addition to its meetings and its bytes. */
     double confirmationMicros(Collective collective, long bytes) {
         return collective == Collective.ALL_REDUCE && !oneShot(bytes) ? TWO_SHOT_MICROS : 0;
+    }
+
+    /**
+     * Returns the time in microseconds in which copy engines execute an all-gather or all-to-all out of symmetric memory:
+     * each rank copies from one peer after the other, while all ranks do so.
+     */
+    double copiesMicros(long bytes) {
+        double shard = (double) bytes / ranks;
+        double links = Math.max(micros(shard, peers.all()), micros((ranks - 1) * shard, peers.single()));
+        return (ranks - 1) * COPY_START_MICROS + links / (overPci ? PCI_READS : 1);
     }
 
     /** Returns the factor by which reading over PCI Express lengthens the time of the links in place. */

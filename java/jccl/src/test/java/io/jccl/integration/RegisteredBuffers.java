@@ -19,6 +19,7 @@ import io.jccl.nativelib.CudaLoader;
 import io.jccl.nativelib.NativeDevice;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.IntBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -38,6 +39,7 @@ final class RegisteredBuffers {
     private static final int COUNT = 120_000; // divisible by each number of ranks; too large for one-shot
     private static final int BYTES = Float.BYTES * COUNT;
     private static final int PLACE = 512; // offset in symmetric memory
+    private static final int LARGE_BYTES = 6 << 20; // divisible by each number of ranks
     private static final int ABORTS = 12;
     private static final int NANOS_PER_ABORT = 700_000;
     private static final int REFILL = 77;
@@ -141,12 +143,58 @@ final class RegisteredBuffers {
                     assertThat(from.isInPlace()).isTrue();
                     assertThat(recv.get(BYTES)).containsOnly(0);
                     requireSame(slots, allOperations(comm, send, recv, Algorithm.DIRECT));
+                    copies(comm, device, differs ? round : 0);
                     RankMain.print("ROUND " + round);
                 }
             }
             comm.allocateSymmetric(BYTES); // closing the communicator frees this memory
         }
         RankMain.print(RESULT);
+    }
+
+    /**
+     * Gathers and exchanges so much data that copy engines move it, if all ranks send from the same place of symmetric
+     * memory.
+     *
+     * @param place 0 for the place of the other ranks, 1 for another place, 2 for other memory
+     */
+    private static void copies(Communicator comm, int device, int place) {
+        int size = comm.size();
+        int count = LARGE_BYTES / Integer.BYTES / size;
+        int whole = count * size;
+        try (SymmetricMemory from = comm.allocateSymmetric(LARGE_BYTES + PLACE);
+                DeviceMemory send = new DeviceMemory(
+                        device, LARGE_BYTES, place == 2 ? 0 : address(from) + (place == 1 ? PLACE : 0));
+                DeviceMemory recv = new DeviceMemory(device, LARGE_BYTES)) {
+            ByteBuffer own = ByteBuffer.allocate(LARGE_BYTES).order(ByteOrder.nativeOrder());
+            for (int i = 0; i < whole; i++) {
+                own.putInt(Integer.BYTES * i, i * size + comm.rank());
+            }
+            send.put(own.array());
+            comm.on(send.stream())
+                    .allGather(send.elements(count, DataType.INT32), recv.elements(whole, DataType.INT32))
+                    .await();
+            IntBuffer gathered = ints(recv);
+            comm.on(send.stream())
+                    .allToAll(send.elements(whole, DataType.INT32), recv.elements(whole, DataType.INT32))
+                    .await();
+            IntBuffer exchanged = ints(recv);
+            for (int i = 0; i < whole; i++) {
+                int peer = i / count;
+                int expected = i % count * size + peer;
+                if (gathered.get(i) != expected || exchanged.get(i) != expected + comm.rank() * count * size) {
+                    throw new AssertionError("i=" + i + " gathered=" + gathered.get(i) + " exchanged="
+                            + exchanged.get(i) + ", expected " + expected + " and "
+                            + (expected + comm.rank() * count * size));
+                }
+            }
+        }
+    }
+
+    private static IntBuffer ints(DeviceMemory memory) {
+        return ByteBuffer.wrap(memory.get(LARGE_BYTES))
+                .order(ByteOrder.nativeOrder())
+                .asIntBuffer();
     }
 
     private static long address(SymmetricMemory memory) {

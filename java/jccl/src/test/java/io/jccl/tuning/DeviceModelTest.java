@@ -8,6 +8,7 @@ import io.jccl.Protocol;
 import io.jccl.search.PeerRates;
 import io.jccl.topology.PathType;
 import java.util.EnumSet;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class DeviceModelTest {
@@ -143,5 +144,56 @@ class DeviceModelTest {
                 .isTrue();
         assertThat(model(fast, false).exists(Collective.ALL_REDUCE, Algorithm.DIRECT, Protocol.SIMPLE))
                 .isFalse();
+    }
+
+    /**
+     * Copy engines are tried for large all-gathers and all-to-alls of ranks that reach each other's memory, whatever
+     * algorithm executes them otherwise, and never change the predicted time.
+     */
+    @Test
+    void largeDataOfSymmetricMemoryIsCopied() {
+        GpuShape shape = GpuShapes.of(RANKS, 1, 8, 24, PathType.NVL, 90);
+        PeerRates rates = new PeerRates(60, 60, 180, 24);
+        GpuShape linked = GpuShapes.withPeers(shape, rates);
+        ChoiceTable table = ChoiceTable.build(model(linked, true), TuningOverrides.none());
+        ChoiceTable apart = ChoiceTable.build(model(linked, false), TuningOverrides.none());
+        for (Collective collective : Collective.values()) {
+            boolean copied = collective == Collective.ALL_GATHER || collective == Collective.ALL_TO_ALL;
+            assertThat(table.choice(collective, 8).tryCopies())
+                    .as("%s", collective)
+                    .isFalse();
+            assertThat(table.choice(collective, 4L << 30).tryCopies())
+                    .as("%s", collective)
+                    .isEqualTo(copied);
+            for (long bytes = 8; bytes <= 4L << 30; bytes *= 8) {
+                Choice choice = table.choice(collective, bytes);
+                assertThat(apart.choice(collective, bytes).tryCopies()).isFalse();
+                assertThat(Choice.unpack(choice.pack())).isEqualTo(choice);
+                assertThat(table.with(Map.of(collective, table.packed(collective)))
+                                .choice(collective, bytes))
+                        .isEqualTo(choice);
+            }
+        }
+    }
+
+    /** Once copies pay, they pay for all larger sizes. */
+    @Test
+    void copiesPayFromOneSizeOn() {
+        for (int ranks = 2; ranks <= 8; ranks++) {
+            GpuShape shape = GpuShapes.withPeers(
+                    GpuShapes.of(ranks, 1, 16, 20, PathType.NVL, 90), new PeerRates(400.0 / ranks, 60, 400, 24));
+            ChoiceTable table = ChoiceTable.build(model(shape, true), TuningOverrides.none());
+            for (Collective collective : new Collective[] {Collective.ALL_GATHER, Collective.ALL_TO_ALL}) {
+                boolean before = false;
+                for (long bytes = 1 << 10; bytes <= 4L << 30; bytes *= 2) {
+                    boolean now = table.choice(collective, bytes).tryCopies();
+                    assertThat(now || !before)
+                            .as("%s ranks=%d bytes=%d", collective, ranks, bytes)
+                            .isTrue();
+                    before = now;
+                }
+                assertThat(before).isTrue();
+            }
+        }
     }
 }

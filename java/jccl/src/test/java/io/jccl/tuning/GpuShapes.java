@@ -54,6 +54,24 @@ public final class GpuShapes {
                 PeerRates.UNLIMITED);
     }
 
+    /** Returns a shape with other bandwidths between its GPUs. */
+    static GpuShape withPeers(GpuShape shape, PeerRates peers) {
+        return new GpuShape(
+                shape.ranks(),
+                shape.hosts(),
+                shape.localRanks(),
+                shape.channels(),
+                shape.treeDepth(),
+                shape.ring(),
+                shape.tree(),
+                shape.minCapability(),
+                shape.maxCapability(),
+                shape.amdProcessors(),
+                shape.slots(),
+                shape.switchGBps(),
+                peers);
+    }
+
     /**
      * Returns the shapes of 1, 2, 4 and 32 hosts of a description, by the number of hosts; none if its ranks own no
      * GPUs.

@@ -256,6 +256,7 @@ public final class TopoJson {
             Json.number(json, "time_us", row.timeMicros());
             if (row.boundMicros().isPresent()) {
                 json.writeBooleanField("in_place", row.choice().tryZeroCopy());
+                json.writeBooleanField("copies_symmetric", row.choice().tryCopies());
                 Json.number(json, "bound_us", row.boundMicros().getAsDouble());
             }
             json.writeEndObject();

@@ -266,7 +266,8 @@ public final class TopoText {
 
     private static String algorithm(TopologyReport.TuningRow row) {
         boolean inPlace = row.boundMicros().isPresent() && row.choice().tryZeroCopy();
-        return row.choice().algorithm().label() + (inPlace ? ", in place" : "");
+        String copies = row.choice().tryCopies() ? "; copies of symmetric memory" : "";
+        return row.choice().algorithm().label() + (inPlace ? ", in place" : "") + copies;
     }
 
     private static boolean shownAlike(TopologyReport.TuningRow one, TopologyReport.TuningRow other) {
