@@ -9,6 +9,10 @@
 // beginning and at the end, so that one moves data while the other polls, or waits for its fence. Neither direction can
 // hold up the other.
 //
+// A receiver can read a message out of the sender's buffer, if the sender says so: the first slot of the message then has
+// the address of the data instead of the data. The receiver frees the slot when it has read everything. The sender's
+// launch ends when all these slots are free.
+//
 // A block holds kMaxQueues queues. A rank with more of them runs these in windows, one after the other; each team has its
 // own windows.
 #pragma once
@@ -40,7 +44,9 @@ class ExchangeKernel {
     uint32_t chunk;
     uint32_t fingerprint;
     bool sends;
+    bool refers;  // the receiver reads the current message out of the sender's buffer
     bool ready;
+    uint64_t readEnd;  // for a sender: the launch ends only when the receiver has freed all steps before this one
   };
 
  public:
@@ -67,6 +73,8 @@ class ExchangeKernel {
     uint32_t end;
   };
 
+  // The maximum of bytes that a receiver reads out of a sender's buffer before it polls its other queues; an estimate.
+  static constexpr uint32_t kMaxReadBytes = 4 * kMaxChunkBytes;
   static constexpr int kPolls = 32;
   static constexpr uint32_t kRoundsPerClock = 64;
   // Each team has barriers of its own, except kEnded.
@@ -166,10 +174,10 @@ class ExchangeKernel {
     for (uint32_t t = launch_.firstCopy; t < launch_.taskCount; ++t) {
       const ExchangeTask& task = tasks_[t];
       size_t begin = 0, share = 0;
-      if (!shareOf(task, begin, share) || task.copyTo == task.address || share == 0) continue;
+      if (!shareOf(task, begin, share) || task.other == task.address || share == 0) continue;
       if (thread_ == 0) {
         shared_.copyFrom = task.address + begin;
-        shared_.copyTo = task.copyTo + begin;
+        shared_.copyTo = task.other + begin;
       }
       simt::syncBlock();
       move(&shared_.copyFrom, &shared_.copyTo, share);
@@ -186,6 +194,7 @@ class ExchangeKernel {
       queue.end = tasks.first + tasks.count;
       const ExchangeTask& first = tasks_[queue.task];
       queue.sends = first.kind == ExchangeTask::Kind::Send;
+      queue.readEnd = 0;
       queue.link.open(endsOf(queue), first.peer);
       beginTask(queue);
     }
@@ -200,15 +209,41 @@ class ExchangeKernel {
     if (queue.task == queue.end) return;
     const ExchangeTask& task = tasks_[queue.task];
     queue.done = 0;
+    queue.refers = false;
     queue.fingerprint = task.fingerprint;
     if (task.collective != 0) {
       queue.fingerprint ^= narrow((operationsOf(channel_) + task.collective) * 0x9e3779b97f4a7c15u);
     }
     if (queue.sends) {
-      queue.source = task.address + begin;
+      queue.refers = task.other != nullptr && queue.share != 0;
+      queue.source = (queue.refers ? task.other : task.address) + begin;
     } else {
       queue.destination = task.address + begin;
     }
+  }
+
+  // Returns true if the queue has no more messages, and the receiver has read all of them.
+  JCCL_DEVICE static bool hasEnded(Queue& queue) {
+    if (queue.task != queue.end) return false;
+    ActiveLink& link = queue.link;
+    if (link.cachedHead < queue.readEnd) link.cachedHead = simt::loadAcquire(link.head);
+    return link.cachedHead >= queue.readEnd;
+  }
+
+  // Returns the check word of a slot with the address of a message of `share` bytes. It differs in its lowest bit from
+  // that of a slot with the message's first chunk.
+  JCCL_DEVICE uint32_t referenceWord(const Queue& queue) const {
+    const uint32_t word = checkWord(queue.fingerprint, narrow(queue.share * 0x9e3779b97f4a7c15u));
+    return (word & ~uint32_t{1}) | (~checkWord(queue.fingerprint, chunkOf(queue.share)) & 1);
+  }
+  // Returns the bytes of the next chunk. Chunks have at most kMaxChunkBytes, even if slots are larger, so that the
+  // receiver can begin early.
+  JCCL_DEVICE uint32_t chunkOf(size_t left) const {
+    const uint32_t maxBytes = launch_.compact.simpleSlotBytes();
+    return left < maxBytes ? static_cast<uint32_t>(left) : maxBytes;
+  }
+  JCCL_DEVICE static uint32_t readOf(size_t left) {
+    return left < kMaxReadBytes ? static_cast<uint32_t>(left) : kMaxReadBytes;
   }
 
   // Returns true when all messages have been moved, false after a failure.
@@ -222,7 +257,7 @@ class ExchangeKernel {
         forQueues([&](Queue& queue) {
           queue.ready = queue.task != queue.end && !failed && canMove(waiter, queue, failed);
           ready = ready || queue.ready;
-          waits = waits || queue.task != queue.end;
+          waits = waits || !hasEnded(queue);
         });
         if (!waits) break;
         // One ready queue ends the polling of all threads, so that the team can move its chunk.
@@ -260,8 +295,8 @@ class ExchangeKernel {
   // returns the next step of one of them.
   JCCL_DEVICE WaitPlace placeOf() {
     WaitPlace place{-1, TransportKind::None, WaitFor::Data, Protocol::Simple, 0};
-    forQueues([&](const Queue& queue) {
-      if (queue.task != queue.end && (place.peer < 0 || !queue.ready)) {
+    forQueues([&](Queue& queue) {
+      if (!hasEnded(queue) && (place.peer < 0 || !queue.ready)) {
         place = queue.link.place(queue.sends ? WaitFor::Credit : WaitFor::Data, Protocol::Simple, queue.link.step);
       }
     });
@@ -272,10 +307,12 @@ class ExchangeKernel {
   JCCL_DEVICE bool canMove(const Waiter& waiter, Queue& queue, bool& failed) {
     ActiveLink& link = queue.link;
     const size_t left = queue.share - queue.done;
-    // Chunks have at most kMaxChunkBytes, even if slots are larger, so that the receiver can begin early.
-    const uint32_t maxBytes = launch_.compact.simpleSlotBytes();
+    if (!queue.sends && queue.refers) {
+      queue.chunk = readOf(left);
+      return true;
+    }
     const ConnectionShape& shape = shapeOf(link);
-    queue.chunk = left < maxBytes ? static_cast<uint32_t>(left) : maxBytes;
+    queue.chunk = chunkOf(left);
     uint8_t* chunk = link.slots + shape.simpleChunkInSlots(link.step, queue.chunk, link.rotates);
     if (queue.sends) {
       if (link.step >= link.cachedHead + kSlots) {
@@ -283,11 +320,18 @@ class ExchangeKernel {
         if (link.step >= link.cachedHead + kSlots) return false;
       }
       queue.destination = chunk;
+      if (queue.refers) queue.chunk = 0;
       return true;
     }
     bool matches = false;
     const uint8_t* header = link.block + shape.slotHeader(link.step);
     if (!link.isPublished(header, checkWord(queue.fingerprint, queue.chunk), matches)) return false;
+    if (!matches && queue.done == 0 && link.refers(header, referenceWord(queue))) {
+      queue.refers = true;
+      queue.source = reinterpret_cast<const uint8_t*>(simt::loadPeer<8>(header + ActiveLink::kReference));
+      queue.chunk = readOf(left);
+      return true;
+    }
     if (!matches) {
       waiter.fail(Code::Mismatch, link.place(WaitFor::Data, Protocol::Simple, link.step));
       failed = true;
@@ -301,8 +345,10 @@ class ExchangeKernel {
     ActiveLink& link = queue.link;
     if (queue.sends) {
       uint8_t* header = link.block + shapeOf(link).slotHeader(link.step);
-      const uint32_t check = checkWord(queue.fingerprint, queue.chunk);
-      if (link.hasProxy()) {
+      const uint32_t check = queue.refers ? referenceWord(queue) : checkWord(queue.fingerprint, queue.chunk);
+      if (queue.refers) {
+        simt::storePeer<8>(header + ActiveLink::kReference, reinterpret_cast<uint64_t>(queue.source));
+      } else if (link.hasProxy()) {
         simt::storePeer<1>(header + offsetof(SlotHeader, protocol), static_cast<uint8_t>(Protocol::Simple));
         simt::storePeer<8>(header + offsetof(SlotHeader, check), check | uint64_t{queue.chunk} << 32);
       }
@@ -310,13 +356,19 @@ class ExchangeKernel {
       simt::storeRelaxed(reinterpret_cast<uint64_t*>(header),
                          link.hasProxy() ? link.step + 1 : SlotWord::of(link.step, check));
       ++link.step;
-      queue.source += queue.chunk;
-    } else {
-      if constexpr (!Faults::kSkipsFence) simt::fence();
-      simt::storeRelaxed(link.head, ++link.step);
-      queue.destination += queue.chunk;
+      if (queue.refers) {
+        queue.readEnd = link.step;
+        queue.done = queue.share;
+      }
     }
     queue.done += queue.chunk;
+    queue.source += queue.chunk;
+    if (!queue.sends) {
+      queue.destination += queue.chunk;
+      if (queue.refers && queue.done < queue.share) return;
+      if constexpr (!Faults::kSkipsFence) simt::fence();
+      simt::storeRelaxed(link.head, ++link.step);
+    }
     if (queue.done < queue.share) return;
     ++queue.task;
     beginTask(queue);

@@ -177,7 +177,9 @@ struct ExchangeTask {
   Kind kind;
   int32_t peer;
   uint8_t* address;  // the rank's own buffer; for a copy, the source
-  uint8_t* copyTo;   // destination of a copy
+  // For a copy, the destination. For a send that the receiver reads: the address of the rank's buffer in the receiver's
+  // process. Null for all other messages, which go through slots.
+  uint8_t* other;
   size_t bytes;
   uint32_t fingerprint;  // must be equal at both ends
   // The index, counted from 1, of the launch's collective to which the task belongs; 0: the task is a message of its

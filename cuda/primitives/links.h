@@ -73,6 +73,12 @@ struct ActiveLink {
     matches = simt::loadPeer<4>(header + offsetof(SlotHeader, check)) == check;
     return true;
   }
+  // Offset in a slot's header of the address of data that the slot does not contain: see exchange_kernel.h.
+  static constexpr size_t kReference = 8;
+  // Returns true if the word of a published slot says that the slot has an address.
+  JCCL_DEVICE bool refers(const uint8_t* header, uint32_t check) const {
+    return !hasProxy() && SlotWord::has(simt::loadRelaxed(reinterpret_cast<const uint64_t*>(header)), check);
+  }
   JCCL_DEVICE WaitPlace place(WaitFor waitFor, Protocol protocol, uint64_t at) const {
     return {peer, transport, waitFor, protocol, at};
   }

@@ -145,11 +145,11 @@ int DeviceCompletion::blocksInFlight() {
   return blocks;
 }
 
-bool DeviceCompletion::hasInPlaceInFlight() {
+bool DeviceCompletion::hasExposedInFlight() {
   const std::lock_guard lock(mutex_);
   reap();
   for (size_t i = 0; i < flights_.size(); ++i) {
-    if (flights_[i].isInPlace()) return true;
+    if (flights_[i].exposed) return true;
   }
   return false;
 }
@@ -184,7 +184,7 @@ void DeviceCompletion::reap() {
     const uint64_t first = __atomic_load_n(&report_->failed, __ATOMIC_RELAXED);
     if (first != 0 && flight.number >= std::max(first, firstWaiting())) {
       const auto code = static_cast<Code>(loadWord(&controls_.words->result));
-      if (failure_ == Code::Ok) exposed_ = flight.isInPlace();
+      if (failure_ == Code::Ok) exposed_ = flight.exposed;
       failed(code, flight.number, flight.operation.sequence, describe(flight.operation));
     }
     ended(flight, failure_ == Code::Ok);

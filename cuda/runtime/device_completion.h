@@ -37,8 +37,7 @@ struct InFlight {
   uint64_t transfers = 0;  // number in the history of transfers, for sends and receives
   int blocks = 0;          // blocks of the whole launch
   bool endsLaunch = true;
-
-  bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
+  bool exposed = false;  // peers may access this rank's buffers, or this rank theirs
 };
 
 class DeviceCompletion {
@@ -90,7 +89,7 @@ class DeviceCompletion {
   uint64_t lastInFlight();
   // Returns the largest number of blocks of the launches in flight.
   int blocksInFlight();
-  bool hasInPlaceInFlight();
+  bool hasExposedInFlight();
 
   // Notes in the histories which operations have ended since somebody last looked.
   void refresh();

@@ -12,6 +12,10 @@
 namespace jccl::device {
 namespace {
 
+// The smallest message that its receiver reads out of a window; an estimate. For smaller ones the answer to the sender
+// takes longer than the copies through slots.
+constexpr size_t kMinReadBytes = 64 * 1024;
+
 // Returns the limit that a kernel keeps itself; see run().
 uint64_t limitOf(std::span<const DeviceOperation> operations, int64_t timeoutNanos, bool capturing) {
   if (timeoutNanos >= 0) return static_cast<uint64_t>(timeoutNanos);
@@ -135,6 +139,7 @@ Issued DeviceIssuing::run(OperationCode code, Choice choice, const void* send, v
   one.added = addedFor(one.operation.choice.algorithm);
   setCount(one.operation, static_cast<size_t>(count), root, config_.size);
   if (one.isExchange()) exchangeTasks(one.operation, config_.rank, config_.size, one.tasks);
+  one.refersToWindows = refersToWindows(choice);
   one.triesCopies = (choice.flags & Choice::kTryCopies) != 0 && count != 0 && canCopy(code);
   if (one.triesCopies) one.operation.choice.flags |= Choice::kTryCopies;
   return submit(std::move(one), timeoutNanos, stream);
@@ -148,6 +153,7 @@ Issued DeviceIssuing::runV(OperationCode code, Choice choice, const void* send, 
   if (Status status = checkCounts(code, choice, counts, root, config_.size); !status) return {refuse(status)};
   DeviceOperation one;
   one.operation = operationOf(code, adjustChoice(choice, code.collective), send, recv);
+  one.refersToWindows = refersToWindows(choice);
   if (code.exchangesWithCounts()) {
     vectorExchangeTasks(one.operation, counts, config_.rank, config_.size, one.tasks);
     if (Status status = checkTasks(config_.rank, config_.size, one.tasks); !status) return {refuse(status)};
@@ -166,6 +172,7 @@ Issued DeviceIssuing::runPointToPoint(Choice choice, std::vector<PointToPointTas
   one.operation.code = {Collective::SendRecv, DataType::Int8, ReduceOp::Sum};
   one.operation.choice = adjustChoice(choice, Collective::AllToAll);
   one.tasks = std::move(tasks);
+  one.refersToWindows = refersToWindows(choice);
   return submit(std::move(one), timeoutNanos, stream);
 }
 
@@ -302,6 +309,17 @@ Issued WorksLauncher::issue(const DeviceIssuing::KernelLaunch& launch) {
   return issuing_.issue(launch, std::move(area_), operations_, timeoutNanos_, target_);
 }
 
+// Returns the address at which the receiver reads the message out of this rank's window; null if it goes through slots.
+uint8_t* DeviceIssuing::addressForReader(const PointToPointTask& task) const {
+  if (task.kind != PointToPointTask::Kind::Send || task.bytes < kMinReadBytes || task.peer == config_.rank ||
+      connections_.segmentOf(task.peer) == nullptr) {
+    return nullptr;
+  }
+  const WindowPlace place = registration_.windows().find({task.address, task.bytes});
+  if (!isReadable(place)) return nullptr;
+  return place.there->empty() ? task.address : reinterpret_cast<uint8_t*>((*place.there)[task.peer] + place.offset);
+}
+
 // Orders the tasks by queue, one queue for each direction and peer; copies come last.
 Issued DeviceIssuing::launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
                                   const LaunchTarget& target) {
@@ -328,7 +346,8 @@ Issued DeviceIssuing::launchTasks(std::span<const DeviceOperation> operations, i
       // The self-test divides each message among all connections, so that it tests every one.
       const size_t connected = static_cast<size_t>(connections_.plan().exchangeChannels(task.peer));
       const size_t wanted = tests_.isRunning() ? connected : std::max<size_t>(1, task.bytes / kBytesPerChannel);
-      queue.push_back({static_cast<ExchangeTask::Kind>(kind), task.peer, task.address, nullptr, task.bytes, print,
+      uint8_t* const read = one.refersToWindows ? addressForReader(task) : nullptr;
+      queue.push_back({static_cast<ExchangeTask::Kind>(kind), task.peer, task.address, read, task.bytes, print,
                        static_cast<uint16_t>(one.isCollective() ? launch.collectives : 0),
                        static_cast<uint8_t>(std::min(wanted, connected)), static_cast<uint8_t>(connected)});
     }
@@ -353,7 +372,7 @@ Issued DeviceIssuing::launchTasks(std::span<const DeviceOperation> operations, i
   launch.firstCopy = launch.taskCount;
   for (size_t i = 0; i < own[0].size(); ++i) {
     own[0][i].kind = ExchangeTask::Kind::Copy;
-    own[0][i].copyTo = own[1][i].address;
+    own[0][i].other = own[1][i].address;
   }
   append(own[0]);
   launch.rank = config_.rank;
@@ -409,6 +428,7 @@ Issued DeviceIssuing::issue(const KernelLaunch& launch, std::unique_ptr<Argument
     flight.number = completion_.lastIssued() + 1 + i;
     flight.blocks = launch.blocks;
     flight.operation = recordOf(operations[i]);
+    flight.exposed = operations[i].isInPlace() || (operations[i].isExchange() && registration_.windows().everUsed());
     // Begin the history's record before another thread can find the operation in flight.
     if (!capturing && !tests_.isRunning()) completion_.enter(flight, operations[i].tasks);
     flight.endsLaunch = i + 1 == operations.size();

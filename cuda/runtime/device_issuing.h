@@ -97,6 +97,15 @@ class DeviceIssuing {
   Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
   Issued launchCopies(std::span<const DeviceOperation> operations, int64_t timeoutNanos, const LaunchTarget& target);
   bool canCopy(OperationCode code) const;
+  // Returns true if peers may read or copy the memory at the place. Between processes that needs a window behind a
+  // descriptor: such memory stays mapped if its owner dies.
+  bool isReadable(const WindowPlace& place) const {
+    return place.window != 0 && (connections_.allInProcess() || place.behindDescriptor);
+  }
+  bool refersToWindows(const Choice& choice) const {
+    return (choice.flags & Choice::kTryZeroCopy) != 0 && registration_.windows().everUsed();
+  }
+  uint8_t* addressForReader(const PointToPointTask& task) const;
   Status meetAndCopy(const DeviceOperation& operation, LaunchControl& control, const LaunchTarget& target);
   Work workOf(const DeviceOperation& operation, LaunchArguments& arguments) const;
   Issued issue(const KernelLaunch& launch, std::unique_ptr<ArgumentArea> arguments,

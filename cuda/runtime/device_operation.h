@@ -56,8 +56,9 @@ struct DeviceOperation {
   std::vector<uint64_t> sendThere, recvThere;
   // In place: the places of buffers in windows, which need no sendThere and recvThere.
   WindowPlace sendPlace, recvPlace;
-  uint32_t windows = 0;      // Work::windows
-  bool triesCopies = false;  // copy engines execute the operation if the inputs of all ranks are in windows
+  uint32_t windows = 0;          // Work::windows
+  bool refersToWindows = false;  // receivers read large messages out of windows: see exchange_kernel.h
+  bool triesCopies = false;      // copy engines execute the operation if the inputs of all ranks are in windows
 
   bool isCollective() const { return operation.code.collective != Collective::SendRecv; }
   // Returns true if the exchange kernel executes the operation.

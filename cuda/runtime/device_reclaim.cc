@@ -49,7 +49,7 @@ bool DeviceReclaim::releaseBuffers() {
   completion_.refresh();             // before the abort, so that operations that have ended well stay successful
   completion_.abort(Code::Aborted);  // only kernels write `result`, so the code of the first failure stays
   const auto between = order_.betweenLaunches();
-  return between.owns_lock() && !completion_.hasInPlaceInFlight();
+  return between.owns_lock() && !completion_.hasExposedInFlight();
 }
 
 void DeviceReclaim::answerPeers() {

@@ -59,12 +59,11 @@ bool DeviceIssuing::canCopy(OperationCode code) const {
 
 // Puts the meetings and the copies on the stream, and lets the kernel that follows find out whether it has anything to
 // do. After a failure of the first meeting the copies still run: they only write to the output, which the application
-// gets back when that kernel has ended. Copies between processes need windows behind descriptors: such memory stays
-// mapped if its owner dies.
+// gets back when that kernel has ended.
 Status DeviceIssuing::meetAndCopy(const DeviceOperation& one, LaunchControl& control, const LaunchTarget& target) {
   const Source source = sourceOf(one, config_.rank, config_.size);
   WindowPlace place = registration_.windows().find(source.memory);
-  if (!source.usable || !(connections_.allInProcess() || place.behindDescriptor)) place = {};
+  if (!source.usable || !isReadable(place)) place = {};
   const Operation& operation = one.operation;
   MeetLaunch meet{};
   meet.rank = config_.rank;

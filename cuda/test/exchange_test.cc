@@ -9,9 +9,11 @@
 namespace jccl::test::exchange_test {
 namespace {
 
-// Every pair of ranks exchanges `messages` messages of different sizes, in both directions at once. If `mismatched`,
-// rank 0 uses wrong fingerprints, which a rank must report.
-void exchangeAll(int size, int channels, int messages, const emulator::Options& options, bool mismatched = false) {
+// Every pair of ranks exchanges `messages` messages of different sizes, in both directions at once. Receivers read every
+// message whose number is divisible by `readEvery` out of the sender's buffer; 0: none. If `mismatched`, rank 0 uses
+// wrong fingerprints, which a rank must report.
+void exchangeAll(int size, int channels, int messages, const emulator::Options& options, bool mismatched = false,
+                 int readEvery = 0) {
   DeviceRanks ranks(size, channels);
   std::vector<ExchangeGroup> groups(size);
   std::vector<std::vector<Guarded>> sends(size), recvs(size);
@@ -30,7 +32,8 @@ void exchangeAll(int size, int channels, int messages, const emulator::Options& 
         if (peer == rank) {
           groups[rank].copies.push_back({ExchangeTask::Kind::Copy, rank, send.data(), recv.data(), bytes, 0});
         } else {
-          out.push_back({ExchangeTask::Kind::Send, peer, send.data(), nullptr, bytes, print});
+          uint8_t* const read = readEvery != 0 && m % readEvery == 0 ? send.data() : nullptr;
+          out.push_back({ExchangeTask::Kind::Send, peer, send.data(), read, bytes, print});
           in.push_back({ExchangeTask::Kind::Recv, peer, recv.data(), nullptr, bytes, print});
         }
       }
@@ -71,7 +74,9 @@ void exchangeAll(int size, int channels, int messages, const emulator::Options& 
 
 TEST(DeviceExchange, EveryPairExchangesInBothDirectionsAtOnce) {
   for (const int size : {1, 2, 3, 5}) {
-    for (const int channels : {1, 3}) exchangeAll(size, channels, 9, {});
+    for (const int channels : {1, 3}) {
+      for (const int readEvery : {0, 1, 2, 3}) exchangeAll(size, channels, 9, {}, false, readEvery);
+    }
     if (HasFatalFailure()) return;
   }
 }
@@ -80,7 +85,7 @@ TEST(DeviceExchange, IsRightUnderWeakMemory) {
   for (uint64_t seed = 1; seed <= 180; ++seed) {
     emulator::Options options = bySeed(seed);
     options.memory = emulator::Memory::Weak;
-    exchangeAll(2 + static_cast<int>(seed % 2), 1, 3, options);
+    exchangeAll(2 + static_cast<int>(seed % 2), 1, 3, options, false, static_cast<int>(seed / 2 % 3));
     if (HasFatalFailure()) return;
   }
 }
@@ -126,7 +131,55 @@ TEST(DeviceExchange, ALatePeerDelaysNoOtherPeer) {
   EXPECT_LE(report.transactions[0].polls, 200u);
 }
 
-TEST(DeviceExchange, AnUnexpectedMessageIsAMismatch) { exchangeAll(2, 1, 3, {}, true); }
+TEST(DeviceExchange, AnUnexpectedMessageIsAMismatch) {
+  for (const int readEvery : {0, 1, 2}) exchangeAll(2, 1, 3, {}, true, readEvery);
+}
+
+// A sender writes its buffer in the kernel, and again when its exchange has ended. Receivers must see the first content
+// only.
+TEST(DeviceExchange, ReadsSeparateTheContentsOfTheSendersBuffer) {
+  constexpr size_t kBytes = 400;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const int size = 2 + static_cast<int>(seed % 2);
+    DeviceRanks ranks(size);
+    std::vector<std::vector<uint64_t>> sends(size, std::vector<uint64_t>(kBytes / 8)), recvs(size);
+    std::vector<ExchangeGroup> groups(size);
+    const uint32_t print = messageFingerprint(DataType::Int8, kBytes);
+    for (int rank = 0; rank < size; ++rank) recvs[rank].resize(size * kBytes / 8);
+    for (int rank = 0; rank < size; ++rank) {
+      auto* const data = reinterpret_cast<uint8_t*>(sends[rank].data());
+      for (int peer = 0; peer < size; ++peer) {
+        if (peer == rank) continue;
+        groups[rank].add({{ExchangeTask::Kind::Send, peer, data, data, kBytes, print}});
+        auto* const to = reinterpret_cast<uint8_t*>(recvs[rank].data()) + peer * kBytes;
+        groups[rank].add({{ExchangeTask::Kind::Recv, peer, to, nullptr, kBytes, print}});
+      }
+    }
+    std::vector<ExchangeLaunch> launches;
+    for (int rank = 0; rank < size; ++rank) launches.push_back(groups[rank].launchOf(ranks, rank, 1, false));
+    emulator::Options options = bySeed(seed);
+    options.memory = emulator::Memory::Weak;
+    runKernels(options, size, 1, [&](int rank) {
+      const auto write = [&](uint64_t value) {
+        simt::syncBlock();
+        for (size_t i = simt::threadIndex(); i < kBytes / 8; i += simt::blockThreads()) {
+          simt::storePeer<8>(&sends[rank][i], value);
+        }
+        simt::syncBlock();
+      };
+      write(rank + 1);
+      exchangeKernel(launches[rank]);
+      write(99);
+    });
+    for (int rank = 0; rank < size; ++rank) {
+      ASSERT_EQ(ranks.result(rank), Code::Ok);
+      for (size_t i = 0; i < recvs[rank].size(); ++i) {
+        const int peer = static_cast<int>(i / (kBytes / 8));
+        ASSERT_EQ(recvs[rank][i], peer == rank ? 0u : peer + 1u) << "seed=" << seed << " rank=" << rank << " i=" << i;
+      }
+    }
+  }
+}
 
 // How ranks learn the addresses of each other's buffers. In all cases but Exchanged and Unreachable, ranks use symmetric
 // windows.

@@ -24,6 +24,7 @@ struct Job {
   bool twoShot = false;
   bool parts = false;               // ranks have parts of different sizes (the v-forms)
   bool overwrites = false;          // the output replaces the input
+  bool reads = false;               // receivers of an exchange read out of the senders' buffers
   int skew = -1;                    // offset of all buffers from a multiple of 16 bytes; below 0: depends on the rank
   DataType type = DataType::Int32;  // buffers of other types have as many bytes, but wrong() cannot check them
   uint64_t oneShotBytes = device::kMaxOneShotBytes;  // of all-reduces in place
@@ -32,7 +33,8 @@ struct Job {
     std::string text = family == KernelFamily::InPlace ? "in_place" : nameOf(algorithm);
     if (family == KernelFamily::Exchange) text = "exchange";
     if (family == KernelFamily::Collective) text += std::string(twoShot ? "_two_shot_" : "_") + nameOf(protocol);
-    return text + "_" + nameOf(collective) + (parts ? "_v" : "") + (overwrites ? "_overwrites" : "");
+    return text + "_" + nameOf(collective) + (parts ? "_v" : "") + (reads ? "_reads" : "") +
+           (overwrites ? "_overwrites" : "");
   }
 };
 
@@ -63,7 +65,10 @@ inline std::vector<Job> allJobs() {
     for (const Collective collective : kParts) {
       jobs.push_back({.family = KernelFamily::InPlace, .collective = collective, .parts = parts});
     }
-    jobs.push_back({.family = KernelFamily::Exchange, .collective = Collective::AllToAll, .parts = parts});
+    for (const bool reads : {false, true}) {
+      jobs.push_back(
+          {.family = KernelFamily::Exchange, .collective = Collective::AllToAll, .parts = parts, .reads = reads});
+    }
   }
   return jobs;
 }
@@ -274,7 +279,7 @@ class StagedOperation {
         continue;
       }
       const uint32_t out = static_cast<uint32_t>(bytesOf(rank, to)), in = static_cast<uint32_t>(bytesOf(from, rank));
-      groups_[rank].add({{ExchangeTask::Kind::Send, to, source, nullptr, out, out * 31 + 7}});
+      groups_[rank].add({{ExchangeTask::Kind::Send, to, source, job_.reads ? source : nullptr, out, out * 31 + 7}});
       groups_[rank].add({{ExchangeTask::Kind::Recv, from, target, nullptr, in, in * 31 + 7}});
     }
     exchangeLaunches_.push_back(groups_[rank].launchOf(ranks, rank, channels_, true));

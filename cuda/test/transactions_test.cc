@@ -63,7 +63,8 @@ std::vector<CountedCase> countedCases() {
 }
 
 // Computes the least possible numbers of bytes. `wire`: payload that crosses between ranks. `local`: bytes read and
-// written in a rank's own memory, that is, inputs, outputs and, if data goes through slots, the slots.
+// written in a rank's own memory, that is, inputs, outputs and, if data goes through slots, the slots. Inputs that only
+// peers read are not local.
 void leastOf(const CountedCase& c, uint64_t& wire, uint64_t& local) {
   const uint64_t n = kRanks, b = c.bytes;
   uint64_t buffers = 2 * n * b;
@@ -88,7 +89,7 @@ void leastOf(const CountedCase& c, uint64_t& wire, uint64_t& local) {
       wire = (n - 1) * b;
       buffers = (n + 1) * b;
   }
-  local = c.job.family == KernelFamily::InPlace ? 2 * n * b : buffers + wire;
+  local = c.job.family == KernelFamily::InPlace ? 2 * n * b : c.job.reads ? buffers - wire : buffers + wire;
 }
 
 uint64_t both(const Transactions& t, Place place, uint64_t (Accesses::*figure)() const) {

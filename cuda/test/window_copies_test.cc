@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cuda/test/application.h"
 #include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/device/emulated_gpu.h"
 #include "cuda/test/left_memory.h"
-#include "cuda/test/registered_ranks.h"
+#include "cuda/test/window_ranks.h"
 
 namespace jccl::test::window_copies_test {
 namespace {
@@ -16,74 +15,9 @@ using device::Issued;
 using emulator::EmulatedDriver;
 using emulator::EmulatedGpu;
 
-constexpr size_t kBytes = size_t{1} << 20;
 constexpr OperationCode kGather{Collective::AllGather, DataType::Float32, ReduceOp::Sum};
 constexpr OperationCode kToAll{Collective::AllToAll, DataType::Float32, ReduceOp::Sum};
 constexpr uint16_t kCopies = Choice::kTryCopies;
-
-// Ranks with a window each. If `processes` is true, each rank is a process of its own.
-class Windows {
- public:
-  Windows(int size, bool processes) : layout_{{}, std::min(size, 2)} {
-    for (int rank = 0; rank < size; ++rank) layout_.processes.push_back(processes ? rank : 0);
-    if (processes) {
-      registered_ = std::make_unique<RegisteredRanks>(layout_);
-      ranks_ = registered_.get();
-    } else {
-      threads_ = std::make_unique<DeviceRuntimeRanks>(size, 2, layout_.devices);
-      ranks_ = threads_.get();
-    }
-    for (int rank = 0; rank < size; ++rank) {
-      uint8_t* memory = nullptr;
-      const Status status = at(rank).allocateWindow(kBytes, kRuntimeLimitNanos, memory);
-      EXPECT_TRUE(status.isOk()) << status.message();
-      windows_.push_back(memory);
-    }
-    // here[rank][peer] is the address of the peer's window in the rank's process.
-    const size_t n = static_cast<size_t>(size);
-    std::vector<std::vector<uint64_t>> here(n, std::vector<uint64_t>(n)), there;
-    if (processes) {
-      std::vector<uint64_t> numbers;
-      const Status status = registered_->registerAll({windows_.begin(), windows_.end()}, kBytes, numbers, there);
-      EXPECT_TRUE(status.isOk()) << status.message();
-    }
-    for (size_t rank = 0; rank < n; ++rank) {
-      for (size_t peer = 0; peer < n; ++peer) {
-        here[rank][peer] = processes && peer != rank ? there[peer][rank] : reinterpret_cast<uint64_t>(windows_[peer]);
-      }
-      const Status status =
-          at(static_cast<int>(rank))
-              .useWindow(windows_[rank], here[rank], processes ? there[rank] : std::vector<uint64_t>{});
-      EXPECT_TRUE(status.isOk()) << status.message();
-    }
-  }
-
-  int size() const { return layout_.size(); }
-  device::DeviceCommunicator& at(int rank) { return ranks_->rank(rank); }
-  DeviceRuntimeRanks& ranks() { return *ranks_; }
-  const Application& application(int rank) {
-    while (static_cast<int>(applications_.size()) <= rank) {
-      applications_.push_back(std::make_unique<Application>(layout_.deviceOf(static_cast<int>(applications_.size()))));
-    }
-    return *applications_[rank];
-  }
-  float* window(int rank, size_t offset = 0) { return reinterpret_cast<float*>(windows_[rank] + offset); }
-
-  Issued issue(int rank, OperationCode code, const float* send, float* recv, size_t count, uint16_t flags = kCopies,
-               int64_t timeoutNanos = kRuntimeLimitNanos) {
-    const Algorithm other = (flags & Choice::kTryZeroCopy) != 0 ? Algorithm::Direct : Algorithm::Ring;
-    return at(rank).run(code, onTwoChannels(other, Protocol::Simple, flags), send, recv, static_cast<int64_t>(count), 0,
-                        timeoutNanos, at(rank).ownStream());
-  }
-
- private:
-  Layout layout_;
-  std::unique_ptr<RegisteredRanks> registered_;
-  std::unique_ptr<DeviceRuntimeRanks> threads_;
-  DeviceRuntimeRanks* ranks_ = nullptr;
-  std::vector<uint8_t*> windows_;
-  std::vector<std::unique_ptr<Application>> applications_;
-};
 
 float valueOf(int rank, size_t i) { return static_cast<float>(rank) * 1000 + static_cast<float>(i % 997); }
 
@@ -230,7 +164,7 @@ TEST_F(WindowCopies, AreOrderedInAGroup) {
   std::vector<std::vector<float>> recvs(kSize, std::vector<float>(kSize * kSize * kCount));
   std::vector<Issued> issued;
   for (int rank = 0; rank < kSize; ++rank) {
-    float* between = windows.window(rank, kBytes / 2);
+    float* between = windows.window(rank, kWindowBytes / 2);
     fill(windows.window(rank), kGather, rank, kSize, kCount);
     windows.at(rank).beginGroup();
     (void)windows.issue(rank, kGather, windows.window(rank), between, kCount);

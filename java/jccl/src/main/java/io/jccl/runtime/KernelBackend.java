@@ -140,7 +140,8 @@ final class KernelBackend implements Backend, CallHandler {
     @Override
     public long handle(TransfersCall call, long timeout) {
         long[] tasks = call.tasks(transfer -> transfer.buffer().address());
-        return engine.runPointToPoint(choices.all().choose(Collective.SEND_RECV, 0), tasks, timeout, stream);
+        return engine.runPointToPoint(
+                choices.all().choose(Collective.SEND_RECV, call.largest()), tasks, timeout, stream);
     }
 
     /** Puts the members on the stream as one group. Returns the number of the last member, which ends after the others. */

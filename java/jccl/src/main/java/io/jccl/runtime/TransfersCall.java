@@ -35,6 +35,7 @@ final class TransfersCall implements OperationCall {
 
     private final boolean onDevice;
     private final int count;
+    private final long largest;
     private List<Transfer> transfers;
     private List<DataBuffer> held;
 
@@ -43,6 +44,7 @@ final class TransfersCall implements OperationCall {
         this.onDevice = onDevice;
         this.transfers = List.copyOf(transfers);
         this.count = transfers.size();
+        this.largest = largest(transfers);
         this.held = held(transfers);
     }
 
@@ -59,6 +61,20 @@ final class TransfersCall implements OperationCall {
 
     List<Transfer> transfers() {
         return transfers;
+    }
+
+    /** Returns the bytes of the largest send or receive. */
+    long largest() {
+        return largest;
+    }
+
+    private static long largest(List<Transfer> transfers) {
+        long largest = 0;
+        for (Transfer one : transfers) {
+            largest =
+                    Math.max(largest, one.buffer().count() * one.buffer().type().bytes());
+        }
+        return largest;
     }
 
     @Override

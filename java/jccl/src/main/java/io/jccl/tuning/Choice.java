@@ -105,6 +105,11 @@ public record Choice(
         return new Choice(algorithm, protocol, channels, chunkBytes, false, twoShot, byHosts, tryCopies);
     }
 
+    /** Returns this choice with use of shared buffers in place. */
+    Choice tryingZeroCopy() {
+        return new Choice(algorithm, protocol, channels, chunkBytes, true, twoShot, byHosts, tryCopies);
+    }
+
     /** Returns this choice with another number of channels. */
     Choice onChannels(int number) {
         return new Choice(algorithm, protocol, number, chunkBytes, tryZeroCopy, twoShot, byHosts, tryCopies);

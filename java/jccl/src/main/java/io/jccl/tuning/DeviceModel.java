@@ -170,12 +170,7 @@ public final class DeviceModel implements TimeModel {
         boolean suits = collective == Collective.ALL_REDUCE
                 || collective == Collective.ALL_GATHER
                 || collective == Collective.REDUCE_SCATTER;
-        return inPlace
-                && suits
-                && algorithm == Algorithm.DIRECT
-                && protocol == Protocol.SIMPLE
-                && shape.ranks() > 1
-                && shape.ranks() <= DeviceConfig.DIRECT_RANKS;
+        return reachesPeers() && suits && algorithm == Algorithm.DIRECT && protocol == Protocol.SIMPLE;
     }
 
     @Override
@@ -183,7 +178,28 @@ public final class DeviceModel implements TimeModel {
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
         return kernelChoices(collective, algorithm, protocol, bytes, overrides).stream()
                 .map(choice -> copiesPay(collective, choice, bytes) ? choice.tryingCopies() : choice)
+                .map(choice -> readsPay(collective, choice, bytes) ? choice.tryingZeroCopy() : choice)
                 .toList();
+    }
+
+    /**
+     * Returns true if receivers need less time to read messages out of the symmetric memory of their senders than to get
+     * them through slots. Messages from other memory go through slots, so {@link #micros} predicts those.
+     */
+    private boolean readsPay(Collective collective, Choice choice, long bytes) {
+        if (!reachesPeers() || !GraphCostModel.pointToPoint(collective) || choice.protocol() != Protocol.SIMPLE) {
+            return false;
+        }
+        double links = linkMicros(collective, choice, bytes) * costs.slownessOfReads();
+        double blocks = accessMicros(choice.channels(), bytes * costs.accessedByReads(collective));
+        double moving = Math.max(Math.max(links, blocks), channels.transferMicros(collective, choice, bytes));
+        // The sender waits for the answer to its last message.
+        return channels.latencyMicros(collective, choice, bytes) + meetingMicros + moving
+                < micros(collective, choice, bytes);
+    }
+
+    private boolean reachesPeers() {
+        return inPlace && shape.ranks() > 1 && shape.ranks() <= DeviceConfig.DIRECT_RANKS;
     }
 
     /**
@@ -192,7 +208,7 @@ public final class DeviceModel implements TimeModel {
      * them.
      */
     private boolean copiesPay(Collective collective, Choice choice, long bytes) {
-        if (!inPlace || shape.ranks() < 2 || shape.ranks() > DeviceConfig.DIRECT_RANKS) {
+        if (!reachesPeers()) {
             return false;
         }
         boolean suits = collective == Collective.ALL_GATHER || collective == Collective.ALL_TO_ALL;

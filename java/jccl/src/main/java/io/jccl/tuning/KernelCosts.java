@@ -162,7 +162,20 @@ final class KernelCosts {
     double copiesMicros(long bytes) {
         double shard = (double) bytes / ranks;
         double links = Math.max(micros(shard, peers.all()), micros((ranks - 1) * shard, peers.single()));
-        return (ranks - 1) * COPY_START_MICROS + links / (overPci ? PCI_READS : 1);
+        return (ranks - 1) * COPY_START_MICROS + links * slownessOfReads();
+    }
+
+    /**
+     * Returns the bytes that a rank's blocks read and write, at the busiest rank, if receivers read messages out of the
+     * buffers of their senders.
+     */
+    double accessedByReads(Collective collective) {
+        return collective == Collective.SCATTER ? 2.0 / ranks : 2;
+    }
+
+    /** Returns the factor by which reading over PCI Express lengthens the time of the links. */
+    double slownessOfReads() {
+        return overPci ? 1 / PCI_READS : 1;
     }
 
     /** Returns the factor by which reading over PCI Express lengthens the time of the links in place. */

@@ -176,6 +176,39 @@ class DeviceModelTest {
         }
     }
 
+    /**
+     * Receivers read large messages over NVLink, which saves half of the accesses of blocks. Over PCI Express, reads are
+     * slower than the links carry slots.
+     */
+    @Test
+    void largeMessagesOfSymmetricMemoryAreReadOverNvlinkOnly() {
+        PeerRates rates = new PeerRates(60, 60, 450, 24);
+        PeerRates slow = new PeerRates(3, 12, 24, 24);
+        ChoiceTable nvlink = ChoiceTable.build(
+                model(GpuShapes.withPeers(GpuShapes.of(RANKS, 1, 8, 24, PathType.NVL, 90), rates), true),
+                TuningOverrides.none());
+        ChoiceTable apart = ChoiceTable.build(
+                model(GpuShapes.withPeers(GpuShapes.of(RANKS, 1, 8, 24, PathType.NVL, 90), rates), false),
+                TuningOverrides.none());
+        ChoiceTable pci = ChoiceTable.build(
+                model(GpuShapes.withPeers(GpuShapes.of(RANKS, 1, 8, 12, PathType.PHB, 90), slow), true),
+                TuningOverrides.none());
+        for (Collective collective : new Collective[] {Collective.ALL_TO_ALL, Collective.SEND_RECV}) {
+            assertThat(nvlink.choice(collective, 8).tryZeroCopy()).isFalse();
+            assertThat(nvlink.choice(collective, 256 << 20).tryZeroCopy())
+                    .as("%s", collective)
+                    .isTrue();
+            for (long bytes = 8; bytes <= 4L << 30; bytes *= 8) {
+                assertThat(apart.choice(collective, bytes).tryZeroCopy()).isFalse();
+                assertThat(pci.choice(collective, bytes).tryZeroCopy()).isFalse();
+                Choice choice = nvlink.choice(collective, bytes);
+                assertThat(nvlink.with(Map.of(collective, nvlink.packed(collective)))
+                                .choice(collective, bytes))
+                        .isEqualTo(choice);
+            }
+        }
+    }
+
     /** Once copies pay, they pay for all larger sizes. */
     @Test
     void copiesPayFromOneSizeOn() {

@@ -255,8 +255,9 @@ public final class TopoJson {
             json.writeNumberField("channels", row.choice().channels());
             Json.number(json, "time_us", row.timeMicros());
             if (row.boundMicros().isPresent()) {
-                json.writeBooleanField("in_place", row.choice().tryZeroCopy());
+                json.writeBooleanField("in_place", row.isInPlace());
                 json.writeBooleanField("copies_symmetric", row.choice().tryCopies());
+                json.writeBooleanField("reads_symmetric", row.readsSymmetric());
                 Json.number(json, "bound_us", row.boundMicros().getAsDouble());
             }
             json.writeEndObject();

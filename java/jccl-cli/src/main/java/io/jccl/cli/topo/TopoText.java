@@ -265,9 +265,10 @@ public final class TopoText {
     }
 
     private static String algorithm(TopologyReport.TuningRow row) {
-        boolean inPlace = row.boundMicros().isPresent() && row.choice().tryZeroCopy();
-        String copies = row.choice().tryCopies() ? "; copies of symmetric memory" : "";
-        return row.choice().algorithm().label() + (inPlace ? ", in place" : "") + copies;
+        String symmetric = row.choice().tryCopies()
+                ? "; copies of symmetric memory"
+                : row.readsSymmetric() ? "; reads of symmetric memory" : "";
+        return row.choice().algorithm().label() + (row.isInPlace() ? ", in place" : "") + symmetric;
     }
 
     private static boolean shownAlike(TopologyReport.TuningRow one, TopologyReport.TuningRow other) {

@@ -101,7 +101,25 @@ public record TopologyReport(
      * @param boundMicros the least time in µs that the links between GPUs allow; empty on host memory
      */
     public record TuningRow(
-            Collective collective, long bytes, Choice choice, double timeMicros, OptionalDouble boundMicros) {}
+            Collective collective, long bytes, Choice choice, double timeMicros, OptionalDouble boundMicros) {
+
+        /** Returns true if kernels read and write the buffers of peers, whatever memory the buffers are in. */
+        boolean isInPlace() {
+            return boundMicros.isPresent() && choice.tryZeroCopy() && !consistsOfMessages();
+        }
+
+        /** Returns true if receivers read messages out of the symmetric memory of their senders. */
+        boolean readsSymmetric() {
+            return boundMicros.isPresent() && choice.tryZeroCopy() && consistsOfMessages();
+        }
+
+        private boolean consistsOfMessages() {
+            return switch (collective) {
+                case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> true;
+                default -> false;
+            };
+        }
+    }
 
     /** Copies the collections. */
     public TopologyReport {
