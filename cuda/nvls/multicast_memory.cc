@@ -148,12 +148,23 @@ Status MulticastMemory::bind() {
   }
   allocation_ = allocation;
   if (status) status = mapAllocation(allocation_, bytes_, unit, {userOn(device)}, facts, memory_);
-  if (status) {
-    status = statusOf("cuMulticastBindMem", driver().multicastBind(object_, 0, allocation_, 0, bytes_, 0), facts);
-    isBound_ = status.isOk();
-  }
-  if (status) status = mapAllocation(object_, bytes_, unit, {userOn(device)}, facts, multicast_);
-  return status;
+  return status ? bindAndMap(allocation_, device, unit) : status;
+}
+
+Status MulticastMemory::bind(uint64_t allocation) {
+  int device = 0;
+  size_t unit = 0;
+  Status status = currentDevice(device);
+  if (status) status = unitOfAllocations(device, kShareable, unit);
+  return status ? bindAndMap(allocation, device, unit) : status;
+}
+
+Status MulticastMemory::bindAndMap(uint64_t allocation, int device, size_t unit) {
+  const std::string facts = "device=" + std::to_string(device) + " " + bytesFact(bytes_);
+  const Status status =
+      statusOf("cuMulticastBindMem", driver().multicastBind(object_, 0, allocation, 0, bytes_, 0), facts);
+  isBound_ = status.isOk();
+  return status ? mapAllocation(object_, bytes_, unit, {userOn(device)}, facts, multicast_) : status;
 }
 
 void MulticastMemory::leak() {

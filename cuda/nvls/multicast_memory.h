@@ -36,6 +36,9 @@ class MulticastMemory {
   Status join();
   // Binds memory of the current device, not initialised. All ranks must have joined.
   Status bind();
+  // Binds an allocation of the current device, whose owner keeps it until this object is reset. It must have bytes()
+  // bytes.
+  Status bind(uint64_t allocation);
 
   uint64_t handle() const { return object_; }
   size_t bytes() const { return bytes_; }
@@ -50,10 +53,11 @@ class MulticastMemory {
 
  private:
   void hold(uint64_t handle, size_t bytes);
+  Status bindAndMap(uint64_t allocation, int device, size_t unit);
 
   uint64_t object_ = 0;  // the driver's handle of the multicast object
   size_t bytes_ = 0;
-  uint64_t allocation_ = 0;
+  uint64_t allocation_ = 0;  // 0 if another object owns the memory
   bool isBound_ = false;
   void* memory_ = nullptr;
   void* multicast_ = nullptr;

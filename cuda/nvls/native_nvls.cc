@@ -50,6 +50,36 @@ JNIEXPORT void JNICALL Java_io_jccl_nvls_NativeNvls_drop(JNIEnv*, jclass, jlong 
   });
 }
 
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_nvls_NativeNvls_createWindow(JNIEnv* env, jclass, jlong handle,
+                                                                       jlong window) {
+  return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
+    std::vector<uint8_t> info;
+    if (!nvlsOf(handle).createWindow(reinterpret_cast<const uint8_t*>(window), info)) return nullptr;
+    return newBytes(env, info.data(), info.size());
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nvls_NativeNvls_joinWindow(JNIEnv* env, jclass, jlong handle, jlong window,
+                                                               jbyteArray info, jint descriptor) {
+  UniqueFd owned(descriptor);
+  return guardedCode([&]() -> jint {
+    std::vector<uint8_t> bytes;
+    if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
+    return codeOf(nvlsOf(handle).joinWindow(reinterpret_cast<const uint8_t*>(window), bytes, owned.release()));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nvls_NativeNvls_bindWindow(JNIEnv*, jclass, jlong handle, jlong window) {
+  return guardedCode([&] { return codeOf(nvlsOf(handle).bindWindow(reinterpret_cast<const uint8_t*>(window))); });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nvls_NativeNvls_dropWindow(JNIEnv*, jclass, jlong handle, jlong window) {
+  guarded<bool>(false, [&] {
+    nvlsOf(handle).dropWindow(reinterpret_cast<const uint8_t*>(window));
+    return true;
+  });
+}
+
 JNIEXPORT jboolean JNICALL Java_io_jccl_nvls_NativeNvls_executes(JNIEnv*, jclass, jint operation) {
   return device::nvlsExecutes(OperationCode::decode(operation)) ? JNI_TRUE : JNI_FALSE;
 }

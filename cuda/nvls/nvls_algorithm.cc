@@ -64,23 +64,25 @@ Status NvlsAlgorithm::create(uint32_t slotBytes, std::vector<uint8_t>& info) {
   if (status) {
     status = memory_.create(config().size, NvlsLaunch::memoryBytes(config().channels, slotBytes_));
   }
-  if (status && !communicator_.allInProcess()) {
+  if (status) status = offer(memory_, slotBytes_, info);
+  if (!status) drop();
+  return communicator_.noted(status);
+}
+
+Status NvlsAlgorithm::offer(MulticastMemory& memory, uint32_t slotBytes, std::vector<uint8_t>& info) {
+  if (!communicator_.allInProcess()) {
     int descriptor = -1;
-    status = memory_.exportDescriptor(descriptor);
+    if (Status status = memory.exportDescriptor(descriptor); !status) return status;
     descriptor_.reset(descriptor);
-  }
-  if (!status) {
-    drop();
-    return communicator_.noted(status);
   }
   Introduction own{};
   own.magic = kMagic;
   own.token[0] = config().token[0];
   own.token[1] = config().token[1];
   own.process = ::getpid();
-  own.handle = memory_.handle();
-  own.bytes = memory_.bytes();
-  own.slotBytes = slotBytes_;
+  own.handle = memory.handle();
+  own.bytes = memory.bytes();
+  own.slotBytes = slotBytes;
   own.channels = config().channels;
   info.resize(sizeof own);
   std::memcpy(info.data(), &own, sizeof own);
@@ -89,32 +91,107 @@ Status NvlsAlgorithm::create(uint32_t slotBytes, std::vector<uint8_t>& info) {
 
 Status NvlsAlgorithm::join(uint32_t slotBytes, std::span<const uint8_t> info, int descriptor) {
   slotBytes_ = slotBytes;
-  const UniqueFd owned(descriptor);
   const DeviceGuard guard(config().device);
-  if (!guard.status()) return communicator_.noted(guard.status());
+  Status status = guard.status() ? MulticastMemory::supported() : guard.status();
+  const UniqueFd owned(descriptor);
+  if (status) {
+    status = accept(memory_, slotBytes_, NvlsLaunch::memoryBytes(config().channels, slotBytes_), info, owned.get());
+  }
+  return communicator_.noted(status);
+}
+
+// Takes part in the object of another rank, or of this one. `descriptor` stays the caller's.
+Status NvlsAlgorithm::accept(MulticastMemory& memory, uint32_t slotBytes, size_t bytes, std::span<const uint8_t> info,
+                             int descriptor) {
   Introduction theirs{};
   if (info.size() == sizeof theirs) std::memcpy(&theirs, info.data(), sizeof theirs);
   if (theirs.magic != kMagic || std::memcmp(theirs.token, config().token, sizeof theirs.token) != 0 ||
-      theirs.slotBytes != slotBytes_ || theirs.channels != config().channels ||
-      theirs.bytes < NvlsLaunch::memoryBytes(config().channels, slotBytes_)) {
-    return communicator_.noted(Status::transport(
+      theirs.slotBytes != slotBytes || theirs.channels != config().channels || theirs.bytes < bytes) {
+    return Status::transport(
         "the multicast object of another rank has infoBytes=" + std::to_string(info.size()) +
         " slotBytes=" + std::to_string(theirs.slotBytes) + " channels=" + std::to_string(theirs.channels) +
-        " bytes=" + std::to_string(theirs.bytes) + ", expected slotBytes=" + std::to_string(slotBytes_) + " channels=" +
-        std::to_string(config().channels) + "; all ranks must run the same library with the same JCCL_NVLS_CHUNKSIZE"));
+        " bytes=" + std::to_string(theirs.bytes) + ", expected slotBytes=" + std::to_string(slotBytes) +
+        " channels=" + std::to_string(config().channels) + " and at least bytes=" + std::to_string(bytes) +
+        "; all ranks must run the same library with the same JCCL_NVLS_CHUNKSIZE");
   }
-  Status status = MulticastMemory::supported();
-  if (status && memory_.handle() == 0) {
-    if (owned) {
-      status = memory_.import(owned.get(), theirs.bytes);
+  Status status;
+  if (memory.handle() == 0) {
+    if (descriptor >= 0) {
+      status = memory.import(descriptor, theirs.bytes);
     } else if (theirs.process == ::getpid()) {
-      memory_.open(theirs.handle, theirs.bytes);
+      memory.open(theirs.handle, theirs.bytes);
     } else {
       status = Status::transport("the descriptor of the multicast object was not received");
     }
   }
-  if (status) status = memory_.join();
+  return status ? memory.join() : status;
+}
+
+Status NvlsAlgorithm::windowAt(const uint8_t* window, MulticastMemory*& multicast) {
+  for (Window& one : windows_) {
+    if (one.memory != window) continue;
+    multicast = &one.multicast;
+    return Status::ok();
+  }
+  const DeviceSegment* memory = communicator_.windowAt(window);
+  if (memory == nullptr || memory->allocation() == 0) {
+    return Status::transport("this rank's memory is not behind a descriptor, so no multicast object can contain it");
+  }
+  if (windows_.size() == NvlsLaunch::kMaxWindows) {
+    return Status::transport("windows=" + std::to_string(windows_.size()) +
+                             " have multicast addresses, expected fewer; close symmetric memory that is not used");
+  }
+  windows_.push_back({window, {}});
+  multicast = &windows_.back().multicast;
+  return Status::ok();
+}
+
+Status NvlsAlgorithm::createWindow(const uint8_t* window, std::vector<uint8_t>& info) {
+  const DeviceGuard guard(config().device);
+  MulticastMemory* multicast = nullptr;
+  Status status = guard.status() ? windowAt(window, multicast) : guard.status();
+  const size_t bytes = status ? communicator_.windowAt(window)->bytes() : 0;
+  if (status) status = multicast->create(config().size, bytes);
+  if (status && multicast->bytes() != bytes) {
+    status = Status::transport("bytes=" + std::to_string(bytes) + ", expected a multiple of the granularity of " +
+                               "multicast objects, such as bytes=" + std::to_string(multicast->bytes()));
+  }
+  if (status) status = offer(*multicast, 0, info);
   return communicator_.noted(status);
+}
+
+Status NvlsAlgorithm::joinWindow(const uint8_t* window, std::span<const uint8_t> info, int descriptor) {
+  const UniqueFd owned(descriptor);
+  const DeviceGuard guard(config().device);
+  MulticastMemory* multicast = nullptr;
+  Status status = guard.status() ? windowAt(window, multicast) : guard.status();
+  if (status) status = accept(*multicast, 0, communicator_.windowAt(window)->bytes(), info, owned.get());
+  return communicator_.noted(status);
+}
+
+Status NvlsAlgorithm::bindWindow(const uint8_t* window) {
+  const DeviceGuard guard(config().device);
+  MulticastMemory* multicast = nullptr;
+  Status status = guard.status() ? windowAt(window, multicast) : guard.status();
+  if (status) status = multicast->bind(communicator_.windowAt(window)->allocation());
+  return communicator_.noted(status);
+}
+
+void NvlsAlgorithm::dropWindow(const uint8_t* window) {
+  const DeviceGuard guard(config().device);
+  descriptor_.reset();
+  const auto found =
+      std::find_if(windows_.begin(), windows_.end(), [&](const Window& one) { return one.memory == window; });
+  if (found == windows_.end()) return;
+  RetiredMemory& retired = RetiredMemory::ofThisProcess();
+  retired.retire(config().device, {config().device}, std::move(found->multicast));
+  windows_.erase(found);
+  retired.collect();
+}
+
+void NvlsAlgorithm::leak() {
+  memory_.leak();
+  for (Window& window : windows_) window.multicast.leak();
 }
 
 Status NvlsAlgorithm::test(int64_t timeoutNanos) {
@@ -153,6 +230,10 @@ Issued NvlsAlgorithm::launch(WorksLauncher& launcher) const {
   launch.multicast = memory_.multicast();
   launch.channelCount = static_cast<uint32_t>(config().channels);
   launch.slotBytes = slotBytes_;
+  for (const Window& window : windows_) {
+    const MulticastMemory& all = window.multicast;
+    if (all.isReady()) launch.windows[launch.windowCount++] = {window.memory, all.bytes(), all.multicast()};
+  }
   return launcher.launch(nvlsKernel(code.collective, code.type), launch);
 }
 

@@ -31,17 +31,38 @@ class NvlsAlgorithm : public AddedAlgorithm {
   Status test(int64_t timeoutNanos);
   void drop();
 
+  // Lets the switch work on a symmetric window, after bind(). One rank creates an object for its window and sends the
+  // others the `info`; all join it with their windows, and bind them when all have joined. If any step fails on any rank,
+  // all ranks drop the window. All ranks drop a window before its memory is freed, when no operation is in flight.
+  Status createWindow(const uint8_t* window, std::vector<uint8_t>& info);
+  Status joinWindow(const uint8_t* window, std::span<const uint8_t> info, int descriptor);
+  Status bindWindow(const uint8_t* window);
+  void dropWindow(const uint8_t* window);
+
   bool executes(Algorithm algorithm) const override { return algorithm == Algorithm::Nvls; }
   bool adjust(OperationCode code, Choice& choice) const override;
   Issued launch(WorksLauncher& launcher) const override;
-  void leak() override { memory_.leak(); }
-  void leakShared() override { memory_.leak(); }
+  bool needsDescriptors() const override { return memory_.isReady(); }
+  void leak() override;
+  void leakShared() override { leak(); }
 
  private:
+  struct Window {
+    const uint8_t* memory;
+    MulticastMemory multicast;
+  };
+
   const DeviceCommunicatorConfig& config() const { return communicator_.config(); }
+  // Returns the object of a window, made by the first call; null if the window has no place in launches or its memory
+  // cannot be bound.
+  Status windowAt(const uint8_t* window, MulticastMemory*& multicast);
+  Status offer(MulticastMemory& memory, uint32_t slotBytes, std::vector<uint8_t>& info);
+  Status accept(MulticastMemory& memory, uint32_t slotBytes, size_t bytes, std::span<const uint8_t> info,
+                int descriptor);
 
   DeviceCommunicator& communicator_;
   MulticastMemory memory_;
+  std::vector<Window> windows_;  // in the order in which they were created, which is equal on all ranks
   UniqueFd descriptor_;
   uint32_t slotBytes_ = 0;
 };

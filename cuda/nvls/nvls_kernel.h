@@ -10,6 +10,16 @@
 // rank accesses that rank's memory. Three slots are in use at a time: one is filled, the work is done on the second,
 // and the third is finished.
 //
+// If the buffers that the switch accesses are in symmetric windows, at the same places on all ranks, the switch works on
+// them directly, without slots:
+//
+//   all-reduce       reduce own shard from all inputs, store it to all outputs
+//   reduce-scatter   reduce own part from all inputs into the own output
+//   all-gather       store own input to all outputs
+//
+// Before that each rank tells all others the places of its buffers. If they differ, or are not whole units of 16 bytes,
+// the data goes through slots. After that the ranks set flags as for the work on a slot.
+//
 // The switch reduces in an order of its own: sums of floats may differ in their last bits from run to run. All ranks of
 // an all-reduce get the same bits, because one rank reduces each shard.
 #pragma once
@@ -83,6 +93,10 @@ class NvlsKernel {
     Storage<Work> work;
     const uint8_t* sources[MulticastChannel::kMaxRanks];
     uint8_t* destinations[MulticastChannel::kMaxRanks];
+    // Multicast addresses of the buffers, null for memory outside of windows, and the number of their places.
+    uint8_t* sendAll;
+    uint8_t* recvAll;
+    uint32_t place;
   };
 
   JCCL_DEVICE static void run(const NvlsLaunch& launch, Shared& shared) {
@@ -105,7 +119,7 @@ class NvlsKernel {
   // The minimum size of a chunk, unless a slot holds less. Larger data is cut into chunks, so that one is filled while
   // the switch works on another.
   static constexpr size_t kMinChunkBytes = 32 * 1024;
-  static constexpr int kFailed = 1;  // barrier for the vote on failures
+  enum Barrier : int { kFailed = 1, kDiffers = 2 };
 
   JCCL_DEVICE NvlsKernel(const NvlsLaunch& launch, const Work& work, const DeviceChannel& channel, Shared& shared)
       : launch_(launch),
@@ -147,6 +161,11 @@ class NvlsKernel {
     first_ = simt::loadRelaxed(&own_->uses);
     print_ = work_.fingerprint ^ fingerprintOf(operations_ + 1, work_.code, work_.count, work_.root);
     if (thread_ == 0) simt::storeMulticast(&all_->prints[launch_.rank], print_);
+    if (launch_.windowCount != 0) {
+      bool equal = false;
+      if (!meet(equal)) return false;
+      if (equal) return moveDirectly();
+    }
     for (size_t i = 0; i < chunks_ + 2; ++i) {
       if (i < chunks_) {
         fill(i);
@@ -163,6 +182,103 @@ class NvlsKernel {
       }
     }
     if (thread_ == 0) simt::storeRelaxed(&own_->uses, first_ + chunks_);
+    return true;
+  }
+
+  // Returns the multicast address of memory in a window, null for other memory. Mixes the place into `place`.
+  JCCL_DEVICE uint8_t* multicastOf(const uint8_t* memory, size_t bytes, uint64_t& place) const {
+    JCCL_NO_UNROLL
+    for (uint32_t i = 0; i < launch_.windowCount; ++i) {
+      const NvlsLaunch::Window& window = launch_.windows[i];
+      const size_t offset = static_cast<size_t>(memory - window.memory);
+      if (offset > window.bytes || bytes > window.bytes - offset) continue;
+      place = (place + (i + 1) * 0x9e3779b97f4a7c15u + offset) * 0xd6e8feb86659fd93u;
+      return window.multicast + offset;
+    }
+    return nullptr;
+  }
+
+  // Sets the multicast addresses of this rank's buffers, and their place: Work::kOtherMemory if the switch cannot work on
+  // them. Called by one thread.
+  JCCL_DEVICE void locate() const {
+    const size_t part = work_.count * element_;
+    const bool reads = reduces_, writes = whole_ || !reduces_;
+    uint64_t place = 0;
+    shared_.sendAll = reads ? multicastOf(work_.send, whole_ ? part : part * ranks_, place) : nullptr;
+    shared_.recvAll = writes ? multicastOf(work_.recv, whole_ ? part : part * ranks_, place) : nullptr;
+    const size_t addresses = reinterpret_cast<size_t>(work_.send) | reinterpret_cast<size_t>(work_.recv);
+    const bool divides = reduces_ && work_.code.op == ReduceOp::Avg;
+    const bool known = (!reads || shared_.sendAll != nullptr) && (!writes || shared_.recvAll != nullptr);
+    shared_.place = known && !divides && (part | addresses) % kWide == 0 ? static_cast<uint32_t>(place >> 32) | 2
+                                                                         : Work::kOtherMemory;
+  }
+
+  // Meets all ranks, and sets `equal` to true if the switch can work on the buffers of all of them. Returns false after a
+  // failure.
+  JCCL_DEVICE bool meet(bool& equal) const {
+    const uint64_t number = (operations_ + 1) << 32;
+    simt::syncBlock();
+    if (thread_ == 0) {
+      locate();
+      simt::fenceAliases();
+      uint64_t* own = &all_->places[launch_.rank];
+      if constexpr (Faults::kSkipsFence) {
+        simt::storeMulticast(own, number | shared_.place);
+      } else {
+        simt::releaseMulticast(own, number | shared_.place);
+      }
+    }
+    simt::syncBlock();
+    const Waiter waiter(shared_.wait);
+    bool failed = false, differs = shared_.place == Work::kOtherMemory;
+    for (int peer = thread_; peer < launch_.size && !failed; peer += threads_) {
+      uint64_t found = 0;
+      const auto met = [&] {
+        found = simt::loadAcquire(&own_->places[peer]);
+        return found >> 32 == number >> 32;
+      };
+      const WaitPlace place{peer, TransportKind::P2p, WaitFor::BufferExchange, Protocol::Simple, operations_ + 1};
+      failed = !waiter.wait(met, place);
+      if (!failed && simt::loadPeer<8>(&own_->prints[peer]) != print_) {
+        waiter.fail(Code::Mismatch, place);
+        failed = true;
+      }
+      differs = differs || static_cast<uint32_t>(found) != shared_.place;
+    }
+    simt::fenceAliases();
+    if (simt::syncOr(kFailed, threads_, failed)) return false;
+    equal = !simt::syncOr(kDiffers, threads_, differs);
+    return true;
+  }
+
+  // Lets the switch work on the buffers in windows.
+  JCCL_DEVICE bool moveDirectly() const {
+    const size_t bytes = count_ * element_, first = begin_ * element_, rank = static_cast<size_t>(launch_.rank);
+    const size_t part = first + rank * work_.count * element_;
+    if (!reduces_) {
+      const uint8_t* own = work_.send + first;
+      uint8_t* all = shared_.recvAll + part;
+      forWide(
+          0, bytes, [&](size_t at) { return simt::loadPeer<16>(own + at); },
+          [&](size_t at, const simt::Vec16& value) { simt::storeMulticast(all + at, value); });
+    } else {
+      withSwitchReduction<E>(reductionOf(work_.code.type, work_.code.op, 1), [&](auto reduction) {
+        const uint8_t* from = shared_.sendAll + (whole_ ? first : part);
+        const auto load = [&](size_t at) { return simt::loadReduced<decltype(reduction)::value>(from + at); };
+        if (whole_) {
+          const size_t shard = roundUp((bytes + ranks_ - 1) / ranks_, kWide);
+          uint8_t* all = shared_.recvAll + first;
+          forWide(min(rank * shard, bytes), min((rank + 1) * shard, bytes), load,
+                  [&](size_t at, const simt::Vec16& value) { simt::storeMulticast(all + at, value); });
+        } else {
+          uint8_t* own = work_.recv + first;
+          forWide(0, bytes, load, [&](size_t at, const simt::Vec16& value) { simt::storePeer<16>(own + at, value); });
+        }
+      });
+    }
+    arrive(0, MulticastChannel::kDone);
+    if (!await(0, MulticastChannel::kDone)) return false;
+    if (thread_ == 0) simt::storeRelaxed(&own_->uses, first_ + 1);
     return true;
   }
 

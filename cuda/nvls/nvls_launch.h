@@ -13,6 +13,7 @@ struct MulticastChannel {
 
   alignas(128) uint64_t uses;                         // number of slot uses so far; written by the rank itself
   alignas(128) uint64_t prints[kMaxRanks];            // fingerprint of each rank's operation
+  alignas(128) uint64_t places[kMaxRanks];            // number of each rank's operation, and places of its buffers
   alignas(128) uint64_t flags[kSlots][2][kMaxRanks];  // by slot, phase, rank: how often the rank reached the phase
 };
 
@@ -26,6 +27,15 @@ struct NvlsLaunch : Works {
   uint8_t* multicast;  // multicast address of the same memory on all ranks
   uint32_t channelCount;
   uint32_t slotBytes;
+  // Symmetric windows of this rank that have a multicast address, in an order that is equal on all ranks.
+  struct Window {
+    const uint8_t* memory;
+    size_t bytes;
+    uint8_t* multicast;
+  };
+  static constexpr uint32_t kMaxWindows = 16;
+  uint32_t windowCount;  // equal on all ranks
+  Window windows[kMaxWindows];
   InlineArguments inlined;
 
   static constexpr size_t memoryBytes(int channels, uint32_t slotBytes) {

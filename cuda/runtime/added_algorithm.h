@@ -37,6 +37,8 @@ class AddedAlgorithm {
   virtual void locate(int /*channel*/, WaitPlace& /*place*/) const {}
   // Returns true if kernels use host memory that the object has registered. Returning it waits for all devices.
   virtual bool usesHostMemory() const { return false; }
+  // Returns true if symmetric windows should be behind descriptors, although no other process maps them.
+  virtual bool needsDescriptors() const { return false; }
   // Returns the bytes of device memory for messages to the user.
   virtual size_t deviceBytes() const { return 0; }
 

@@ -8,6 +8,7 @@
 // waiting() and lastError() at any time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -147,7 +148,9 @@ class DeviceCommunicator {
   // Allocates zeroed memory that can be registered. freeWindow frees it when no kernel of any rank uses it any more;
   // this object's destructor frees the rest as it frees the segment.
   Status allocateWindow(size_t bytes, int64_t timeoutNanos, uint8_t*& memory) {
-    return noted(registration_.allocateWindow(ownStream(), bytes, timeoutNanos, memory));
+    const bool descriptors =
+        std::any_of(added_.begin(), added_.end(), [](const auto& one) { return one->needsDescriptors(); });
+    return noted(registration_.allocateWindow(ownStream(), bytes, descriptors, timeoutNanos, memory));
   }
   // Lets operations use the window without exchanging addresses, once all ranks have allocated theirs; all ranks call
   // this together. `here` are the addresses of the windows in this process, by rank; `there` those of this rank's window
@@ -156,6 +159,8 @@ class DeviceCommunicator {
     return noted(registration_.useWindow(memory, std::move(here), std::move(there)));
   }
   Status freeWindow(const uint8_t* memory) { return noted(registration_.freeWindow(memory)); }
+  // Returns the memory of allocateWindow at an address; null if there is none.
+  const DeviceSegment* windowAt(const uint8_t* memory) const { return registration_.windows().memoryOf(memory); }
 
   // A positive `timeoutNanos` limits the time of a kernel, 0 does not. A negative one stands for the time-out of the
   // communicator, -timeoutNanos. The host keeps it for collectives, because only the host learns when all ranks have

@@ -428,7 +428,8 @@ Issued DeviceIssuing::issue(const KernelLaunch& launch, std::unique_ptr<Argument
     flight.number = completion_.lastIssued() + 1 + i;
     flight.blocks = launch.blocks;
     flight.operation = recordOf(operations[i]);
-    flight.exposed = operations[i].isInPlace() || (operations[i].isExchange() && registration_.windows().everUsed());
+    const bool mayUseWindows = operations[i].isExchange() || operations[i].added != nullptr;
+    flight.exposed = operations[i].isInPlace() || (mayUseWindows && registration_.windows().everUsed());
     // Begin the history's record before another thread can find the operation in flight.
     if (!capturing && !tests_.isRunning()) completion_.enter(flight, operations[i].tasks);
     flight.endsLaunch = i + 1 == operations.size();

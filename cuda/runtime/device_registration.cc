@@ -93,7 +93,8 @@ Status DeviceRegistration::retireOpened(RegisteredBuffers::Opened opened, int64_
   return status;
 }
 
-Status DeviceRegistration::allocateWindow(Stream stream, size_t bytes, int64_t timeoutNanos, uint8_t*& memory) {
+Status DeviceRegistration::allocateWindow(Stream stream, size_t bytes, bool descriptors, int64_t timeoutNanos,
+                                          uint8_t*& memory) {
   const DeviceGuard guard(config_.device);
   if (!guard.status()) return guard.status();
   auto window = std::make_shared<DeviceSegment>();
@@ -101,9 +102,10 @@ Status DeviceRegistration::allocateWindow(Stream stream, size_t bytes, int64_t t
   Status status = awaitQuiet(timeoutNanos, [&] {
     return RetiredMemory::ofThisProcess().whenQuiet(connections_.segment().users(), [&] {
       UniqueFd unused;  // registering the memory exports another descriptor
-      if (connections_.usesDescriptors()) made = DeviceSegment::behindDescriptor(bytes, *window, unused);
-      if (!connections_.usesDescriptors() || !made)
-        made = DeviceSegment::onHeap(bytes, !connections_.allInProcess(), *window);
+      if (descriptors || connections_.usesDescriptors()) {
+        made = DeviceSegment::behindDescriptor(bytes, *window, unused);
+      }
+      if (!window->hasDescriptor()) made = DeviceSegment::onHeap(bytes, !connections_.allInProcess(), *window);
       for (const int user : connections_.segment().users()) {
         if (made) made = window->giveAccess(user);
       }

@@ -43,7 +43,8 @@ class DeviceRegistration {
   Status useBuffer(std::vector<uint64_t> there, uint64_t& number);
   Status dropBuffer(int64_t timeoutNanos);
   Status closeBuffer(uint64_t number, int64_t timeoutNanos);
-  Status allocateWindow(Stream stream, size_t bytes, int64_t timeoutNanos, uint8_t*& memory);
+  // With `descriptors`, the window is behind a descriptor if the device supports that.
+  Status allocateWindow(Stream stream, size_t bytes, bool descriptors, int64_t timeoutNanos, uint8_t*& memory);
   Status useWindow(const uint8_t* memory, std::vector<uint64_t> here, std::vector<uint64_t> there);
   Status freeWindow(const uint8_t* memory);
 

@@ -48,6 +48,8 @@ class DeviceSegment {
     return reinterpret_cast<T*>(base());
   }
   bool hasDescriptor() const { return mapped_.address != nullptr; }
+  // Returns the driver's handle of memory behind a descriptor, else 0.
+  uint64_t allocation() const { return mapped_.allocation; }
   // Keeps the memory for good, because a kernel may still use it.
   void leak() {
     heap_.leak();

@@ -19,6 +19,11 @@ class SymmetricWindows {
   void add(std::shared_ptr<DeviceSegment> memory);
   // Lets operations use a window: all ranks do this together. `here` and `there` are the addresses of a WindowPlace.
   Status use(const uint8_t* memory, std::vector<uint64_t> here, std::vector<uint64_t> there);
+  // Returns the memory of a window; null if there is none.
+  const DeviceSegment* memoryOf(const uint8_t* memory) const {
+    const auto found = windows_.find(memory);
+    return found == windows_.end() ? nullptr : found->second.memory.get();
+  }
   // Removes a window, and returns its memory; null if there is none.
   std::shared_ptr<DeviceSegment> remove(const uint8_t* memory);
   // Removes all windows, and returns their memory.

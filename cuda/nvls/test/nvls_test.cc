@@ -180,6 +180,117 @@ TEST_P(NvlsMatrix, EveryOperationGivesTheExactResultOnAllRanks) {
   EXPECT_GT(cases, size_t{40});
 }
 
+// Lets the driver pass memory as descriptors, which multicast objects need for windows.
+struct Descriptors {
+  Descriptors() { ::setenv("JCCL_EMULATED_SHARING", "descriptors", 1); }
+  ~Descriptors() { ::unsetenv("JCCL_EMULATED_SHARING"); }
+};
+
+// Ranks with a symmetric window each, on which the switch works.
+struct WindowedRanks : private Descriptors, public NvlsRanks {
+  static constexpr size_t kBytes = size_t{1} << 20;
+
+  explicit WindowedRanks(int size) : NvlsRanks(size) {
+    std::vector<uint64_t> here;
+    for (int rank = 0; rank < size; ++rank) {
+      uint8_t* memory = nullptr;
+      const Status status = this->rank(rank).allocateWindow(kBytes, kTimeoutNanos, memory);
+      EXPECT_TRUE(status.isOk()) << status.message();
+      windows.push_back(memory);
+      here.push_back(reinterpret_cast<uint64_t>(memory));
+    }
+    std::vector<uint8_t> info;
+    Status status = nvlsOf(*this, 0).createWindow(windows[0], info);
+    for (int rank = 0; rank < size; ++rank) {
+      if (status) status = this->rank(rank).useWindow(windows[rank], here, {});
+      if (status) status = nvlsOf(*this, rank).joinWindow(windows[rank], info, -1);
+    }
+    for (int rank = 0; rank < size; ++rank) {
+      if (status) status = nvlsOf(*this, rank).bindWindow(windows[rank]);
+    }
+    EXPECT_TRUE(status.isOk()) << status.message();
+  }
+  void dropAll() {
+    for (int rank = 0; rank < size(); ++rank) {
+      nvlsOf(*this, rank).dropWindow(windows[rank]);
+      EXPECT_TRUE(this->rank(rank).freeWindow(windows[rank]).isOk());
+    }
+  }
+
+  std::vector<uint8_t*> windows;
+};
+
+// Runs one operation with inputs and outputs at `sendAt` and `recvAt` of the windows; -1: in other memory. The last rank
+// uses places `shift` bytes further.
+void checkWindows(WindowedRanks& ranks, OperationCode code, size_t count, int64_t sendAt, int64_t recvAt,
+                  size_t shift) {
+  const size_t n = static_cast<size_t>(ranks.size()), element = sizeOf(code.type);
+  const bool gathers = code.collective == Collective::AllGather,
+             scatters = code.collective == Collective::ReduceScatter;
+  const size_t sent = scatters ? n * count : count, received = gathers ? n * count : count;
+  std::vector<std::vector<uint8_t>> outside(n);
+  std::vector<uint8_t*> to(n);
+  std::vector<Issued> issued;
+  for (size_t rank = 0; rank < n; ++rank) {
+    const size_t skip = rank == n - 1 ? shift : 0;
+    outside[rank].resize((sent + received) * element + 16);
+    uint8_t* const from = sendAt < 0 ? outside[rank].data() : ranks.windows[rank] + sendAt + skip;
+    to[rank] =
+        recvAt < 0 ? outside[rank].data() + (sent * element + 15) / 16 * 16 : ranks.windows[rank] + recvAt + skip;
+    for (size_t i = 0; i < sent; ++i) put(code.type, from + i * element, valueOf(static_cast<int>(rank), i));
+    device::DeviceCommunicator& one = ranks.rank(static_cast<int>(rank));
+    issued.push_back(
+        one.run(code, nvls(), from, to[rank], static_cast<int64_t>(count), 0, kTimeoutNanos, one.ownStream()));
+  }
+  for (size_t rank = 0; rank < n; ++rank) {
+    const int r = static_cast<int>(rank);
+    ASSERT_EQ(ranks.await(r, issued[rank]), Code::Ok) << ranks.rank(r).lastError();
+    std::vector<uint8_t> right(received * element);
+    for (size_t i = 0; i < received; ++i) {
+      const int value = gathers ? valueOf(static_cast<int>(i / count), i % count)
+                                : expected(code.op, ranks.size(), scatters ? rank * count + i : i);
+      put(code.type, &right[i * element], value);
+    }
+    ASSERT_TRUE(std::equal(right.begin(), right.end(), to[rank]))
+        << nameOf(code.collective) << " type=" << static_cast<int>(code.type) << " op=" << static_cast<int>(code.op)
+        << " count=" << count << " sendAt=" << sendAt << " recvAt=" << recvAt << " shift=" << shift << " rank=" << rank;
+  }
+}
+
+TEST_P(NvlsMatrix, EveryPlaceInWindowsGivesTheExactResult) {
+  WindowedRanks ranks(GetParam());
+  constexpr int64_t kSecond = WindowedRanks::kBytes / 2;
+  struct Place {
+    int64_t send, recv;
+    size_t shift;
+  };
+  for (const Collective collective : {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather}) {
+    for (const auto& [type, op] : {std::pair{DataType::Int32, ReduceOp::Sum},
+                                   {DataType::Float16, ReduceOp::Sum},
+                                   {DataType::Uint64, ReduceOp::Max},
+                                   {DataType::Int64, ReduceOp::Avg}}) {
+      for (const size_t count : {8, 1001, 5000}) {  // also one that is no multiple of 16 bytes
+        for (const Place& at : {Place{0, kSecond, 0}, {0, kSecond, 32}, {64, -1, 0}, {-1, 128, 0}}) {
+          checkWindows(ranks, {collective, type, op}, count, at.send, at.recv, at.shift);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+  checkWindows(ranks, {Collective::AllReduce, DataType::Int32, ReduceOp::Sum}, 4000, 0, 0, 0);  // in place
+  ranks.dropAll();
+  for (int rank = 0; rank < ranks.size(); ++rank) ranks.windows[rank] = nullptr;
+  checkWindows(ranks, {Collective::AllReduce, DataType::Int32, ReduceOp::Sum}, 5000, -1, -1, 0);
+}
+
+TEST_F(Nvls, MemoryThatIsNoWindowGetsNoMulticastAddress) {
+  NvlsRanks ranks(2);
+  std::vector<uint8_t> info;
+  const uint8_t other = 0;
+  const Status status = nvlsOf(ranks, 0).createWindow(&other, info);
+  EXPECT_NE(status.message().find("not behind a descriptor"), std::string::npos) << status.message();
+}
+
 TEST_F(Nvls, OperationsThatTheSwitchDoesNotReduceUseARing) {
   NvlsRanks ranks(2);
   for (const OperationCode code : {OperationCode{Collective::AllReduce, DataType::Float32, ReduceOp::Max},

@@ -1,4 +1,6 @@
 // Tests of the flags of NVLS in weak memory, with hundreds of seeds, and that a missing release is caught.
+#include <algorithm>
+
 #include "cuda/nvls/nvls_kernel.h"
 #include "cuda/test/device_ranks.h"
 
@@ -13,7 +15,12 @@ constexpr int kRanks = 3, kOperations = 3;
 constexpr uint32_t kSlotBytes = 16 * kRanks;
 constexpr size_t kCount = 40;  // several chunks, so that slots are used again
 constexpr size_t kAlignment = alignof(MulticastChannel);
-constexpr size_t kBytes = (NvlsLaunch::memoryBytes(1, kSlotBytes) + kAlignment - 1) / kAlignment * kAlignment;
+constexpr size_t kSlotsEnd = (NvlsLaunch::memoryBytes(1, kSlotBytes) + kAlignment - 1) / kAlignment * kAlignment;
+constexpr size_t kWindowBytes = 4096;
+constexpr size_t kBytes = kSlotsEnd + kWindowBytes;
+
+// Where the buffers of the ranks are. A window follows the slots.
+enum class Buffers { Outside, Windows, OneAtAnotherPlace, OneOutside };
 
 struct MissingRelease : NoFaults {
   static constexpr bool kSkipsFence = true;
@@ -42,9 +49,10 @@ struct Team {
   decltype(emulator::multicastPlaces) before = std::exchange(emulator::multicastPlaces, find);
 };
 
-// Returns true if all-reduces and all-gathers, in sequence on the same slots, have the right results.
+// Returns true if all-reduces and all-gathers, in sequence on the same slots, have the right results, and if slots are
+// used unless all buffers are at the same place of windows.
 template <class Faults>
-bool isRight(uint64_t seed) {
+bool isRight(uint64_t seed, Buffers buffers = Buffers::Outside) {
   Team team;
   DeviceRanks ranks(kRanks);
   ranks.timeoutNanos = 50'000'000;
@@ -53,12 +61,22 @@ bool isRight(uint64_t seed) {
   options.schedule = emulator::Schedule::Random;
   options.seed = seed;
   emulator::Machine machine(options);
-  std::vector<int32_t> in[kRanks], out[kRanks];
+  std::vector<int32_t> in[kRanks], outside[kRanks];
+  int32_t *from[kRanks], *out[kRanks];
   std::vector<NvlsLaunch> launches(kRanks * kOperations);
   for (int rank = 0; rank < kRanks; ++rank) {
     for (size_t i = 0; i < kCount * kOperations; ++i)
       in[rank].push_back(static_cast<int32_t>(rank * 1000003 + i * 7919));
-    out[rank].assign(kRanks * kCount * kOperations, -1);
+    outside[rank] = in[rank];
+    outside[rank].resize((1 + kRanks) * kCount * kOperations, -1);
+    const bool elsewhere = rank == kRanks - 1 && buffers == Buffers::OneAtAnotherPlace;
+    const bool inWindow = buffers != Buffers::Outside && !(rank == kRanks - 1 && buffers == Buffers::OneOutside);
+    from[rank] = outside[rank].data();
+    if (inWindow) {
+      from[rank] = reinterpret_cast<int32_t*>(team.memory[rank] + kSlotsEnd + (elsewhere ? 16 : 0));
+      std::copy(outside[rank].begin(), outside[rank].end(), from[rank]);
+    }
+    out[rank] = from[rank] + kCount * kOperations;
     int last = -1;
     for (int o = 0; o < kOperations; ++o) {
       NvlsLaunch& launch = launches[static_cast<size_t>(rank * kOperations + o)];
@@ -71,12 +89,15 @@ bool isRight(uint64_t seed) {
       launch.choice.algorithm = Algorithm::Nvls;
       launch.blocks = 1;
       launch.count = kCount;
-      launch.send = reinterpret_cast<const uint8_t*>(in[rank].data() + kCount * o);
-      launch.recv = reinterpret_cast<uint8_t*>(out[rank].data() + kRanks * kCount * o);
+      launch.send = reinterpret_cast<const uint8_t*>(from[rank] + kCount * o);
+      launch.recv = reinterpret_cast<uint8_t*>(out[rank] + kRanks * kCount * o);
       launch.memory = team.memory[rank];
       launch.multicast = team.all;
       launch.channelCount = 1;
       launch.slotBytes = kSlotBytes;
+      if (buffers != Buffers::Outside) {
+        launch.windows[launch.windowCount++] = {team.memory[rank] + kSlotsEnd, kWindowBytes, team.all + kSlotsEnd};
+      }
       const auto body = [&launch](auto* element) {
         using Kernel = device::NvlsKernel<std::remove_pointer_t<decltype(element)>, Faults>;
         JCCL_SHARED(typename Kernel::Shared, shared);
@@ -98,6 +119,10 @@ bool isRight(uint64_t seed) {
   if (!machine.run().finished()) return false;
   for (int rank = 0; rank < kRanks; ++rank) {
     if (ranks.result(rank) != Code::Ok) return false;
+    const uint8_t* slots = team.memory[rank] + sizeof(MulticastChannel);
+    const bool used =
+        std::any_of(slots, slots + MulticastChannel::kSlots * kSlotBytes, [](uint8_t b) { return b != 0; });
+    if (used != (buffers != Buffers::Windows)) return false;
     for (size_t i = 0; i < kCount; ++i) {
       for (const int o : {0, 2}) {
         int32_t sum = 0;
@@ -116,10 +141,20 @@ TEST(NvlsInWeakMemory, FlagsPublishTheStoresBeforeThem) {
   for (uint64_t seed = 1; seed <= 200; ++seed) ASSERT_TRUE(isRight<NoFaults>(seed)) << "seed=" << seed;
 }
 
+TEST(NvlsInWeakMemory, WindowsAreUsedDirectlyIfTheirPlacesAreEqual) {
+  for (const Buffers buffers : {Buffers::Windows, Buffers::OneAtAnotherPlace, Buffers::OneOutside}) {
+    for (uint64_t seed = 1; seed <= 100; ++seed) {
+      ASSERT_TRUE(isRight<NoFaults>(seed, buffers)) << "seed=" << seed << " buffers=" << static_cast<int>(buffers);
+    }
+  }
+}
+
 TEST(NvlsInWeakMemory, FlagsWithoutReleaseAreCaught) {
-  int wrong = 0;
-  for (uint64_t seed = 1; seed <= 40; ++seed) wrong += isRight<MissingRelease>(seed) ? 0 : 1;
-  EXPECT_GT(wrong, 0);
+  for (const Buffers buffers : {Buffers::Outside, Buffers::Windows}) {
+    int wrong = 0;
+    for (uint64_t seed = 1; seed <= 40; ++seed) wrong += isRight<MissingRelease>(seed, buffers) ? 0 : 1;
+    EXPECT_GT(wrong, 0) << static_cast<int>(buffers);
+  }
 }
 
 }  // namespace

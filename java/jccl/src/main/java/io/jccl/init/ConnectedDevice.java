@@ -2,7 +2,9 @@ package io.jccl.init;
 
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeEngine;
+import io.jccl.parts.WindowSharing;
 import io.jccl.tuning.ChoiceTable;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.IntPredicate;
 
@@ -16,6 +18,7 @@ import java.util.function.IntPredicate;
  * @param choices how operations on device memory are executed
  * @param isInPlace true if ranks work on all buffers in place, because they are threads of one process
  * @param onRegistered how operations on registered buffers are executed; empty if registration makes no difference
+ * @param windowSharings what parts do with symmetric memory
  */
 public record ConnectedDevice(
         int ordinal,
@@ -23,7 +26,8 @@ public record ConnectedDevice(
         Optional<NativeEngine> staging,
         Choices choices,
         boolean isInPlace,
-        Optional<Choices> onRegistered) {
+        Optional<Choices> onRegistered,
+        List<WindowSharing> windowSharings) {
 
     /**
      * Tables of how each operation is executed.

@@ -163,7 +163,8 @@ final class DeviceConnector {
             Optional<Choices> onRegistered =
                     registers ? Optional.of(choices(facts.withInPlace(true))) : Optional.empty();
             connected = true;
-            return Optional.of(new ConnectedDevice(ordinal, engine, staging, choices, inPlace, onRegistered));
+            return Optional.of(new ConnectedDevice(
+                    ordinal, engine, staging, choices, inPlace, onRegistered, extension.windowSharings(device)));
         } finally {
             if (!connected) {
                 engine.destroy();

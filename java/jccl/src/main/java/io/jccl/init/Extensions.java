@@ -3,6 +3,7 @@ package io.jccl.init;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.parts.ConnectingDevice;
 import io.jccl.parts.Extension;
+import io.jccl.parts.WindowSharing;
 import io.jccl.planning.Plan;
 import io.jccl.tuning.AddedGpuAlgorithm;
 import io.jccl.tuning.AddedHostAlgorithm;
@@ -41,5 +42,10 @@ record Extensions(List<Extension> all) implements Extension {
         List<AddedGpuAlgorithm> added = new ArrayList<>();
         all.forEach(one -> added.addAll(one.completeDevice(device, staging)));
         return added;
+    }
+
+    @Override
+    public List<WindowSharing> windowSharings(ConnectingDevice device) {
+        return all.stream().flatMap(one -> one.windowSharings(device).stream()).toList();
     }
 }

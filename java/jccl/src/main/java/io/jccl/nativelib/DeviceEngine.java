@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -294,6 +295,11 @@ public final class DeviceEngine extends Engine {
     /** Returns the part of this engine that knows registered buffers and symmetric memory. */
     public DeviceRegistration registration() {
         return registration;
+    }
+
+    /** Calls a native of a part; returns {@code destroyed} instead if the engine is destroyed. */
+    public <T> T guarded(T destroyed, Supplier<T> call) {
+        return answer(destroyed, call);
     }
 
     /** Returns the native communicator, for natives of parts that add something to it before it is freed. */

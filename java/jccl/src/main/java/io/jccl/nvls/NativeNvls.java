@@ -11,6 +11,8 @@ import java.util.OptionalInt;
  */
 final class NativeNvls {
 
+    private static final Optional<String> DESTROYED = Optional.of("the communicator is closed");
+
     private final DeviceEngine device;
     private final int slotBytes;
 
@@ -33,7 +35,7 @@ final class NativeNvls {
 
     /** Returns the descriptor of the multicast object for other processes, if it has one. The caller closes it. */
     OptionalInt takeDescriptor() {
-        int descriptor = takeDescriptor(device.address());
+        int descriptor = device.guarded(-1, () -> takeDescriptor(device.address()));
         return descriptor < 0 ? OptionalInt.empty() : OptionalInt.of(descriptor);
     }
 
@@ -62,6 +64,29 @@ final class NativeNvls {
         drop(device.address());
     }
 
+    // The same for a symmetric window, which bind() precedes. `window` is its address on this rank. Other threads may
+    // destroy the engine meanwhile.
+
+    Optional<byte[]> createWindow(long window) {
+        return device.guarded(Optional.empty(), () -> Optional.ofNullable(createWindow(device.address(), window)));
+    }
+
+    Optional<String> joinWindow(long window, byte[] info, OptionalInt descriptor) {
+        return device.guarded(
+                DESTROYED, () -> device.failure(joinWindow(device.address(), window, info, descriptor.orElse(-1))));
+    }
+
+    Optional<String> bindWindow(long window) {
+        return device.guarded(DESTROYED, () -> device.failure(bindWindow(device.address(), window)));
+    }
+
+    void dropWindow(long window) {
+        device.guarded(false, () -> {
+            dropWindow(device.address(), window);
+            return true;
+        });
+    }
+
     /** Returns true if the switch can execute an operation, packed by {@code Signatures}. */
     static native boolean executes(int operation);
 
@@ -78,4 +103,12 @@ final class NativeNvls {
     private static native int test(long device, long timeoutNanos);
 
     private static native void drop(long device);
+
+    private static native byte[] createWindow(long device, long window);
+
+    private static native int joinWindow(long device, long window, byte[] info, int descriptor);
+
+    private static native int bindWindow(long device, long window);
+
+    private static native void dropWindow(long device, long window);
 }

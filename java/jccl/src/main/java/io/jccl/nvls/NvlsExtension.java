@@ -4,6 +4,7 @@ import io.jccl.nativelib.NativeEngine;
 import io.jccl.parts.ConnectingDevice;
 import io.jccl.parts.Extension;
 import io.jccl.parts.InitContext;
+import io.jccl.parts.WindowSharing;
 import io.jccl.tuning.AddedGpuAlgorithm;
 import java.util.List;
 import java.util.Optional;
@@ -12,6 +13,7 @@ import java.util.Optional;
 final class NvlsExtension implements Extension {
 
     private final InitContext context;
+    private boolean connected;
 
     NvlsExtension(InitContext context) {
         this.context = context;
@@ -20,7 +22,6 @@ final class NvlsExtension implements Extension {
     @Override
     public List<AddedGpuAlgorithm> completeDevice(ConnectingDevice device, Optional<NativeEngine> staging) {
         NvlsConnector connector = new NvlsConnector(context, device);
-        boolean connected;
         if (staging.isPresent()) {
             connected = connector.without("GPUs do not reach each other's memory");
         } else if (!isExpected(device)) {
@@ -30,6 +31,11 @@ final class NvlsExtension implements Extension {
             connected = connector.connect();
         }
         return connected ? List.of(new NvlsAlgorithm()) : List.of();
+    }
+
+    @Override
+    public List<WindowSharing> windowSharings(ConnectingDevice device) {
+        return connected ? List.of(NvlsConnector.windows(context, device)) : List.of();
     }
 
     /** Returns true if the plan expects that the switch reduces. All ranks get the same answer. */

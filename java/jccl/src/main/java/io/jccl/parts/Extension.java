@@ -46,4 +46,9 @@ public interface Extension {
     default List<AddedGpuAlgorithm> completeDevice(ConnectingDevice device, Optional<NativeEngine> staging) {
         return List.of();
     }
+
+    /** Returns what shares symmetric memory; called after {@link #completeDevice}. */
+    default List<WindowSharing> windowSharings(ConnectingDevice device) {
+        return List.of();
+    }
 }

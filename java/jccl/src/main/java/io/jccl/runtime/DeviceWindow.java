@@ -4,8 +4,10 @@ import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.Registration;
 import io.jccl.init.ConnectedDevice;
+import io.jccl.parts.WindowSharing;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * Symmetric memory of this rank's GPU, on which kernels execute operations.
@@ -23,11 +25,30 @@ record DeviceWindow(ConnectedDevice device, long address) implements SymmetricAl
     @Override
     public void use(CommunicatorImpl communicator, Registration registration) {
         BufferRegistration.Opened opened = ((BufferRegistration) registration).opened();
-        if (opened.number() != 0) {
-            device.engine().registration().useWindow(address, opened.here(), opened.there());
-        } else if (device.isInPlace()) {
-            device.engine().registration().useWindow(address, addresses(communicator), new long[0]);
+        boolean ofProcesses = opened.number() != 0;
+        if (!ofProcesses && !device.isInPlace()) {
+            return;
         }
+        long[] here = ofProcesses ? opened.here() : addresses(communicator);
+        communicator.whileNothingIsIssued(() -> {
+            device.engine().registration().useWindow(address, here, opened.there());
+            return null;
+        });
+        device.windowSharings().forEach(it -> it.share(address, ranks(communicator)));
+    }
+
+    private static WindowSharing.Ranks ranks(CommunicatorImpl communicator) {
+        return new WindowSharing.Ranks() {
+            @Override
+            public List<byte[]> allGather(byte[] own) {
+                return communicator.allGatherObject(own);
+            }
+
+            @Override
+            public <T> T whileNothingIsIssued(Supplier<T> body) {
+                return communicator.whileNothingIsIssued(body);
+            }
+        };
     }
 
     private long[] addresses(CommunicatorImpl communicator) {
@@ -38,6 +59,7 @@ record DeviceWindow(ConnectedDevice device, long address) implements SymmetricAl
 
     @Override
     public void free() {
+        device.windowSharings().forEach(it -> it.drop(address));
         device.engine().registration().freeWindow(address);
     }
 }

@@ -172,6 +172,9 @@ public final class SymmetricAllocation implements SymmetricMemory {
             return; // kernels of other ranks may still use the memory, which ends with the communicator
         }
         communicator.allGatherObject(new byte[0]); // all ranks have ended their operations
-        memory.free();
+        communicator.whileNothingIsIssued(() -> {
+            memory.free();
+            return null;
+        });
     }
 }

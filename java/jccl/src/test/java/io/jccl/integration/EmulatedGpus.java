@@ -9,6 +9,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
+import io.jccl.SymmetricMemory;
 import io.jccl.Work;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -20,6 +21,8 @@ import java.util.stream.Stream;
 
 /** Emulated GPUs for tests: two by default. They need no driver and no GPU. */
 final class EmulatedGpus {
+
+    private static final int SUMMED = 100_000; // elements
 
     /** System property with the path of the library that emulates GPUs. */
     static final String LIBRARY = "jccl.emulated.cuda";
@@ -59,8 +62,46 @@ final class EmulatedGpus {
 
     /** All-reduces on a device, and requires that every element is correct. */
     static void sumUp(Communicator comm, int device) {
-        int count = 100_000;
-        try (DeviceMemory memory = new DeviceMemory(device, 8 * count)) {
+        sumUp(comm, device, 0);
+    }
+
+    /**
+     * Sends a large message from symmetric memory to the next rank, and requires that each rank gets that of the previous
+     * one.
+     */
+    static void sendSymmetric(Communicator comm, int device) {
+        int size = comm.size();
+        int previous = (comm.rank() + size - 1) % size;
+        int bytes = 8 * SUMMED;
+        try (SymmetricMemory memory = comm.allocateSymmetric(bytes);
+                DeviceMemory sent = new DeviceMemory(
+                        device, bytes, memory.as(DataType.INT64).address());
+                DeviceMemory received = new DeviceMemory(device, bytes)) {
+            sent.putLongs(LongStream.range(0, SUMMED).map(i -> i * size + comm.rank()));
+            comm.on(sent.stream())
+                    .sendReceive(
+                            sent.elements(SUMMED, DataType.INT64),
+                            (comm.rank() + 1) % size,
+                            received.elements(SUMMED, DataType.INT64),
+                            previous)
+                    .await();
+            assertThat(received.longs(SUMMED))
+                    .isEqualTo(LongStream.range(0, SUMMED)
+                            .map(i -> i * size + previous)
+                            .toArray());
+        }
+    }
+
+    /** All-reduces in symmetric memory, and requires that every element is correct. */
+    static void sumUpSymmetric(Communicator comm, int device) {
+        try (SymmetricMemory memory = comm.allocateSymmetric(8L * SUMMED)) {
+            sumUp(comm, device, memory.as(DataType.INT64).address());
+        }
+    }
+
+    private static void sumUp(Communicator comm, int device, long address) {
+        int count = SUMMED;
+        try (DeviceMemory memory = new DeviceMemory(device, 8 * count, address)) {
             memory.putLongs(LongStream.range(0, count));
             Work work = comm.on(memory.stream()).allReduce(memory.elements(count, DataType.INT64), ReduceOp.SUM);
             assertThat(memory.longs(count))

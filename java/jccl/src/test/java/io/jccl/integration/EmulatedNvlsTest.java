@@ -33,6 +33,8 @@ class EmulatedNvlsTest {
     private static final Duration LIMIT = Duration.ofSeconds(120);
     private static final String USED = "NVLS through the switch between all GPUs";
 
+    private static final String THROUGH_SLOTS = "NVLS copies symmetric memory through its slots";
+
     @TempDir
     Path folder;
 
@@ -83,6 +85,23 @@ class EmulatedNvlsTest {
         }
     }
 
+    /** Without descriptors of memory, no multicast object can contain symmetric memory. */
+    @Test
+    void symmetricMemoryThatCannotBeBoundGoesThroughSlots() throws Exception {
+        try (InitLog log = new InitLog("io.jccl.nvls");
+                LocalRanks ranks = start(config().setting("JCCL_ALGO", "nvls").build())) {
+            ranks.run(comm -> {
+                for (int round = 0; round < 3; round++) {
+                    EmulatedGpus.sumUpSymmetric(comm, comm.rank());
+                    EmulatedGpus.sendSymmetric(comm, comm.rank());
+                }
+            });
+            assertThat(log.lines())
+                    .filteredOn(line -> line.contains(THROUGH_SLOTS) && line.contains("not behind a descriptor"))
+                    .hasSize(2 * 2 * 3);
+        }
+    }
+
     /**
      * Processes receive the multicast object as a file descriptor. If one process cannot bind it, only rings and trees
      * remain for all ranks.
@@ -91,7 +110,7 @@ class EmulatedNvlsTest {
     void processesShareTheMulticastObjectAndLeaveNothing() throws Exception {
         for (int size : new int[] {2, 4}) {
             for (String output : run(size, "descriptors", "descriptors")) {
-                assertThat(output).contains(USED).contains("LEFT []");
+                assertThat(output).contains(USED).contains("LEFT []").doesNotContain(THROUGH_SLOTS);
             }
         }
         for (String output : run(3, "descriptors", "descriptors,no-bind")) {

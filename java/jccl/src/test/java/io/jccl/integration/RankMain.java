@@ -687,6 +687,8 @@ public final class RankMain {
         try (Communicator comm = Communicator.init(id, rank, size, config)) {
             for (int round = 0; round < 2; round++) {
                 EmulatedGpus.sumUp(comm, rank);
+                EmulatedGpus.sumUpSymmetric(comm, rank);
+                EmulatedGpus.sendSymmetric(comm, rank);
             }
         }
         print("LEFT " + EmulatedGpus.sharedMemory());
