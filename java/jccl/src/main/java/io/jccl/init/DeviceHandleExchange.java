@@ -203,8 +203,8 @@ final class DeviceHandleExchange {
         int[] partners = IntStream.of(here)
                 .filter(peer -> peer != rank && reach.together(rank, peer))
                 .toArray();
-        byte[] failures =
-                MemoryProbe.probe(engine, partners, context::barrier, () -> context.left().toNanos());
+        byte[] failures = MemoryProbe.probe(
+                engine, partners, context::barrier, () -> context.left().toNanos());
         WireWriter mine = new WireWriter();
         IntStream.of(here).forEach(peer -> mine.u8(failures[peer]));
         List<byte[]> sent = context.allGather(mine.toBytes());

@@ -90,7 +90,8 @@ public final class DeviceRegistration {
      * @param there by rank, the address of this rank's memory in its process; empty if all are the same
      */
     public void useWindow(long address, long[] here, long[] there) {
-        engine.require("address=" + address, (int) engine.ask(Code.ABORTED, () -> useWindow(engine.handle, address, here, there)));
+        engine.require("address=" + address, (int)
+                engine.ask(Code.ABORTED, () -> useWindow(engine.handle, address, here, there)));
     }
 
     /** Frees memory of {@link #allocateWindow}, which no kernel uses any more. */

@@ -127,7 +127,10 @@ public final class BufferRegistration implements Registration {
         Optional<String> kept = communicator.whileNothingIsIssued(() -> {
             backend.drain();
             backend.countRegistered(-1);
-            return backend.device().engine().registration().closeBuffer(opened.number(), failed ? FAILED_QUIET_NANOS : QUIET_NANOS);
+            return backend.device()
+                    .engine()
+                    .registration()
+                    .closeBuffer(opened.number(), failed ? FAILED_QUIET_NANOS : QUIET_NANOS);
         });
         if (!failed) {
             agree(communicator, kept).ifPresent(reason -> {
@@ -185,7 +188,8 @@ public final class BufferRegistration implements Registration {
         }
 
         private byte[] description(DataBuffer buffer, List<OfferedDescriptor> offers) {
-            byte[] info = engine.registration().describeBuffer(buffer.address(), buffer.bytes())
+            byte[] info = engine.registration()
+                    .describeBuffer(buffer.address(), buffer.bytes())
                     .orElseGet(() -> {
                         fail(engine.lastError());
                         return new byte[0];
@@ -245,7 +249,8 @@ public final class BufferRegistration implements Registration {
                     fail("descriptors of rank=" + peer + ": " + e.getMessage());
                 }
             }
-            here[peer] = engine.registration().openBuffer(peer, description.info(), descriptors[0], descriptors[1], QUIET_NANOS);
+            here[peer] = engine.registration()
+                    .openBuffer(peer, description.info(), descriptors[0], descriptors[1], QUIET_NANOS);
             if (here[peer] < 0) {
                 fail(engine.lastError());
             }
@@ -273,7 +278,8 @@ public final class BufferRegistration implements Registration {
                 }
                 in.end();
             }
-            long number = communicator.whileNothingIsIssued(() -> engine.registration().useBuffer(there));
+            long number = communicator.whileNothingIsIssued(
+                    () -> engine.registration().useBuffer(there));
             if (number < Code.OK) {
                 throw new JcclException("rank=" + communicator.rank() + ": " + engine.lastError());
             }
