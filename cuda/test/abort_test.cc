@@ -217,7 +217,8 @@ TEST_P(AbortedKernels, EndSoonWhereverTheyWait) {
           << static_cast<int>(code);
       readRecords(trial, staged, rank, code, job, summary);
     }
-    if (trial.count < 1000) {
+    // Slots of messages that receivers read have the addresses of this trial's buffers.
+    if (trial.count < 1000 && !job.reads) {
       StagedOperation whole(job, trial.ranks, trial.channels, trial.count, kShape);
       emulator::Machine machine;
       for (int rank = 0; rank < trial.ranks; ++rank) whole.launch(machine, rank, 64);
