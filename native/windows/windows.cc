@@ -138,7 +138,7 @@ Status Windows::open(uint32_t number, uint8_t* data, size_t bytes, std::span<con
   }
   // Frames of peers can arrive as soon as the last rank has opened the window.
   const std::lock_guard lock(mutex_);
-  targets_[number] = std::make_shared<WindowTarget>(made->own, bytes, std::move(ownHeld));
+  targets_[number] = std::make_shared<WindowTarget>(WindowTarget{made->own, bytes, std::move(ownHeld)});
   *window = made.get();
   windows_.push_back(std::move(made));
   return Status::ok();

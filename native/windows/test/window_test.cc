@@ -90,7 +90,7 @@ class Link {
   EventCount events_{};
   Guarded memory_{WindowMemory::totalBytes(kBytes, kSize)};
   std::shared_ptr<const WindowTarget> target_ =
-      std::make_shared<WindowTarget>(WindowMemory(memory_.data(), kBytes), kBytes, nullptr);
+      std::make_shared<WindowTarget>(WindowTarget{WindowMemory(memory_.data(), kBytes), kBytes, nullptr});
   std::unique_ptr<WindowLink> link_;
 };
 
