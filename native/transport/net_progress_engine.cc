@@ -241,6 +241,7 @@ int NetProgressEngine::poll() {
   if (servedByThread()) return pollByThread();
   if (threadPolls_.load(std::memory_order_relaxed)) threadPolls_.store(false, std::memory_order_relaxed);
   seenProgress = progress_.load();
+  polls_.fetch_add(1, std::memory_order_relaxed);
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return 0;  // another thread is moving the data
   const int work = runData();

@@ -62,6 +62,8 @@ class NetProgressEngine final : public ProgressEngine {
 
   int poll() override;
   void waitForEvents(int64_t nanos) override;
+  // Returns the number of calls of poll(), by which a thread recognises that others move data.
+  uint64_t polls() const { return polls_.load(std::memory_order_relaxed); }
   void kick() override;
 
   // Every poll calls the data callbacks; only the engine's thread calls the control callbacks. Callbacks must outlive
@@ -153,6 +155,7 @@ class NetProgressEngine final : public ProgressEngine {
   UniqueFd threadWake_;
 
   std::atomic<bool> threadPolls_{false};
+  std::atomic<uint64_t> polls_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> threadSleeps_{false};
   std::atomic<uint32_t> ended_{0};

@@ -97,6 +97,7 @@ class NetTransport final : public ProgressEngine {
   int poll() override;
   bool hasEvents() const override { return net_->hasEvents(); }
   void waitForEvents(int64_t nanos) override { engine_.waitForEvents(nanos); }
+  uint64_t polls() const { return engine_.polls(); }
   void kick() override { engine_.kick(); }
   void addUserMemory(const void* address, size_t bytes, bool written) override;
   void clearUserMemory() override;

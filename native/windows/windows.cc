@@ -187,14 +187,18 @@ Status Windows::start() {
 // Moves data of the network while no caller does. Returns false at the end.
 bool Windows::serve() {
   if (stopping_.load() != 0) return false;
-  const bool called = callers_.load(std::memory_order_acquire) != 0 ||
+  // Operations move data while they wait. A second thread that polls would only take their core from them.
+  const uint64_t polls = network_->polls();
+  const bool called = callers_.load(std::memory_order_acquire) != 0 || polls != ownPolls_ ||
                       monotonicNanos() - lastCallNanos_.load(std::memory_order_relaxed) < kLeaveNanos;
+  ownPolls_ = polls;
   if (network_->failed() || communicator_.engine().failure() != Code::Ok) {
     futexWaitFor(stopping_, 0, kSleepNanos);
   } else if (called) {
     futexWaitFor(stopping_, 0, kLeaveNanos);
-  } else if (network_->poll() == 0) {
-    network_->waitForEvents(kSleepNanos);
+  } else {
+    ++ownPolls_;
+    if (network_->poll() == 0) network_->waitForEvents(kSleepNanos);
   }
   return true;
 }

@@ -101,6 +101,7 @@ class Windows final : public Attachment {
 
   std::atomic<int> callers_{0};            // number of threads that move data of links themselves
   std::atomic<int64_t> lastCallNanos_{0};  // monotonicNanos() when the last of them ended
+  uint64_t ownPolls_ = 0;                  // polls() of the network when thread_ looked last; used by thread_ only
   std::atomic<uint32_t> stopping_{0};
   std::thread thread_;
 };
