@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
-#include <utility>
 
 #include "test/verbs/fake_transfers.h"
 #include "verbs/verbs_api.h"
@@ -22,8 +22,9 @@ struct Device {
 
 namespace {
 std::array<Device, 3> devices = {{{"fake0", 2, 0}, {"fake1", 1, 0}, {"fake2", 1, EACCES}}};
-Context* firstOpened = nullptr;
-int portThatFails = 0;
+// Threads of several ranks of a test ask for events while another rank opens or closes its device.
+std::atomic<Context*> firstOpened{nullptr};
+std::atomic<int> portThatFails{0};
 }  // namespace
 
 FAKE Device** ibv_get_device_list(int* count) {
@@ -42,11 +43,13 @@ FAKE Context* ibv_open_device(Device* device) {
   context->device = device;
   context->ops = fakeOperations();
   context->asyncFd = ::eventfd(0, EFD_CLOEXEC);
-  if (firstOpened == nullptr) firstOpened = context;
+  Context* none = nullptr;
+  firstOpened.compare_exchange_strong(none, context);
   return context;
 }
 FAKE Return ibv_close_device(Context* context) {
-  if (firstOpened == context) firstOpened = nullptr;
+  Context* first = context;
+  firstOpened.compare_exchange_strong(first, nullptr);
   ::close(context->asyncFd);
   delete context;
   return 0;
@@ -82,7 +85,7 @@ FAKE Return ibv_get_async_event(Context* context, AsyncEvent* event) {
     errno = EAGAIN;
     return -1;
   }
-  event->port = std::exchange(portThatFails, 0);
+  event->port = portThatFails.exchange(0);
   event->type = kEventPortError;
   return 0;
 }
@@ -91,7 +94,7 @@ FAKE void ibv_ack_async_event(AsyncEvent*) {}
 FAKE void fake_verbs_take_down(int port) {
   portThatFails = port;
   const uint64_t one = 1;
-  if (::write(firstOpened->asyncFd, &one, sizeof one) < 0) portThatFails = 0;
+  if (::write(firstOpened.load()->asyncFd, &one, sizeof one) < 0) portThatFails = 0;
 }
 FAKE const char* ibv_event_type_str(int) { return "fake"; }
 
