@@ -46,12 +46,16 @@ void Channel::setHosts(RankHosts hosts) {
   }
 }
 
+// Replaces the memory if it is too small. Returns false, and records the failure, if there is none.
+bool Channel::reserve(size_t bytes, MappedMemory& memory) {
+  if (memory.bytes() >= bytes || MappedMemory::mapAnonymous(bytes, memory)) return true;
+  waiter_.control().fail(Code::NoMemory);
+  return false;
+}
+
 bool Channel::scratch(size_t bytes, uint8_t*& space) {
   if (__builtin_expect(scratchMemory_.bytes() < bytes, 0)) {
-    if (!MappedMemory::mapAnonymous(bytes, scratchMemory_)) {
-      waiter_.control().fail(Code::NoMemory);
-      return false;
-    }
+    if (!reserve(bytes, scratchMemory_)) return false;
     scratchBytes_.store(scratchMemory_.bytes(), std::memory_order_relaxed);
   }
   space = scratchMemory_.base();
@@ -229,34 +233,31 @@ int Channel::leaderOf(int host, int root) const {
 }
 
 Channel::HostLinks Channel::hostLinks(int root) {
-  HostLinks links;
-  const int host = hosts_[rank_];
-  links.leader = leaderOf(host, root);
-  const auto add = [&](int peer) {
-    links.recv[static_cast<size_t>(links.peers)] = &recvs_[peer];
-    links.send[static_cast<size_t>(links.peers++)] = &sends_[peer];
-  };
-  if (links.leader != rank_) {
-    add(links.leader);
+  const int host = hosts_[rank_], leader = leaderOf(host, root);
+  const bool leads = leader == rank_;
+  HostLinks links = leads ? linksInside() : HostLinks();
+  links.leader = leader;
+  if (!leads) {
+    add(leader, links);
     return links;
-  }
-  for (int peer = 0; peer < size_; ++peer) {
-    if (peer != rank_ && hosts_[peer] == host) add(peer);
   }
   links.members = links.peers;
   links.hostsBefore = host;
   for (int other = 0; other < hosts_.count(); ++other) {
-    if (other != host) add(leaderOf(other, root));
+    if (other != host) add(leaderOf(other, root), links);
   }
   return links;
+}
+
+void Channel::add(int peer, HostLinks& links) {
+  links.recv[static_cast<size_t>(links.peers)] = &recvs_[peer];
+  links.send[static_cast<size_t>(links.peers++)] = &sends_[peer];
 }
 
 Channel::HostLinks Channel::linksInside() {
   HostLinks links;
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer == rank_ || hosts_[peer] != hosts_[rank_]) continue;
-    links.recv[static_cast<size_t>(links.peers)] = &recvs_[peer];
-    links.send[static_cast<size_t>(links.peers++)] = &sends_[peer];
+    if (peer != rank_ && hosts_[peer] == hosts_[rank_]) add(peer, links);
   }
   return links;
 }
@@ -385,11 +386,7 @@ void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const
     member.finish();
     return;
   }
-  const size_t bytes = whole * transfer.elementBytes;
-  if (hostMemory_.bytes() < bytes && !MappedMemory::mapAnonymous(bytes, hostMemory_)) {
-    waiter_.control().fail(Code::NoMemory);
-    return;
-  }
+  if (!reserve(whole * transfer.elementBytes, hostMemory_)) return;
   Transfer sum = transfer;
   sum.output = hostMemory_.base();
   sum.zeroCopy = false;
@@ -423,10 +420,13 @@ void Channel::exchangeByHosts(HostLinks& hosts, const Operation& operation, cons
   transfer.zeroCopy = false;  // the blocks of other hosts do not stay in memory of the user
   const size_t block = operation.count;
   const ring::Part own = hosts_.ranksOf(hosts_[rank_]);
-  // A row has the blocks that a rank sends to all other hosts, or receives from them, in rank order.
-  const OutsideRow row{own.begin * block, (own.begin + own.count) * block,
-                       (static_cast<size_t>(size_) - own.begin - own.count) * block, own.begin > 0,
-                       own.begin + own.count < static_cast<size_t>(size_)};
+  // A row has the blocks that a rank sends to all other hosts, or receives from them, in rank order. Calls body(place in
+  // the user's buffer, place in a row, elements) for those of ranks before and after this host, as far as there are any.
+  const size_t end = own.begin + own.count, all = static_cast<size_t>(size_);
+  const auto forOutside = [&](const auto& body) {
+    if (own.begin > 0) body(size_t{0}, size_t{0}, own.begin * block);
+    if (end < all) body(end * block, own.begin * block, (all - end) * block);
+  };
   HostLinks inside = linksInside();
   const Links insideLinks = inside.all();
   Primitives local(waiter_, transfer, insideLinks, space);
@@ -441,27 +441,22 @@ void Channel::exchangeByHosts(HostLinks& hosts, const Operation& operation, cons
   };
   if (hosts.leader != rank_) {
     constexpr int kLeader = 0;  // the leader is the first rank of its host
-    if (row.hasBefore) local.sendTo(kLeader, 0, row.before);
-    if (row.hasAfter) local.sendTo(kLeader, row.afterBegin, row.after);
+    forOutside([&](size_t at, size_t, size_t count) { local.sendTo(kLeader, at, count); });
     exchangeInside();
-    if (row.hasBefore) local.recvFrom(kLeader, 0, row.before);
-    if (row.hasAfter) local.recvFrom(kLeader, row.afterBegin, row.after);
+    forOutside([&](size_t at, size_t, size_t count) { local.recvFrom(kLeader, at, count); });
     return;
   }
   const size_t element = transfer.elementBytes;
-  const size_t rowCount = row.before + row.after;
+  const size_t rowCount = (all - own.count) * block;
   const size_t outside = own.count * rowCount;  // elements that this host sends to other hosts, or receives from them
-  if (hostMemory_.bytes() < 3 * outside * element && !MappedMemory::mapAnonymous(3 * outside * element, hostMemory_)) {
-    waiter_.control().fail(Code::NoMemory);
-    return;
-  }
+  if (!reserve(3 * outside * element, hostMemory_)) return;
   uint8_t* rows = hostMemory_.base();  // a row for each rank of this host: first those to send, then those that arrived
   uint8_t* sent = rows + outside * element;
   uint8_t* arrived = sent + outside * element;
   const auto move = [element](uint8_t* to, size_t toAt, const uint8_t* from, size_t fromAt, size_t count) {
     if (count != 0) std::memcpy(to + toAt * element, from + fromAt * element, count * element);
   };
-  // Calls body(link, first rank, ranks, place of the host's blocks in a row, place of the host in `sent` and `arrived`).
+  // Calls body(link, ranks of the host, place of the host's blocks in a row, place of the host in `sent` and `arrived`).
   const auto forOtherHosts = [&](const auto& body) {
     size_t place = 0;
     for (int host = 0, link = 0; host < hosts_.count(); ++host) {
@@ -480,12 +475,11 @@ void Channel::exchangeByHosts(HostLinks& hosts, const Operation& operation, cons
   Primitives in(waiter_, collected, fromMembers, space);
   Primitives between(waiter_, exchanged, leaders, space);
   Primitives out(waiter_, collected, toMembers, space);
-  move(rows, 0, transfer.input, 0, row.before);
-  move(rows, row.before, transfer.input, row.afterBegin, row.after);
+  // The leader's own row is the first one.
+  const auto rowOf = [&](int member) { return static_cast<size_t>(member + 1) * rowCount; };
+  forOutside([&](size_t at, size_t inRow, size_t count) { move(rows, inRow, transfer.input, at, count); });
   for (int i = 0; i < hosts.members; ++i) {
-    const size_t at = static_cast<size_t>(i + 1) * rowCount;
-    if (row.hasBefore) in.recvFrom(i, at, row.before);
-    if (row.hasAfter) in.recvFrom(i, at + row.before, row.after);
+    forOutside([&](size_t, size_t inRow, size_t count) { in.recvFrom(i, rowOf(i) + inRow, count); });
   }
   if (in.failed()) return;
   forOtherHosts([&](int link, ring::Part ranks, size_t inRow, size_t place) {
@@ -504,12 +498,9 @@ void Channel::exchangeByHosts(HostLinks& hosts, const Operation& operation, cons
     }
   });
   if (between.failed() || local.failed()) return;
-  move(transfer.output, 0, rows, 0, row.before);
-  move(transfer.output, row.afterBegin, rows, row.before, row.after);
+  forOutside([&](size_t at, size_t inRow, size_t count) { move(transfer.output, at, rows, inRow, count); });
   for (int i = 0; i < hosts.members; ++i) {
-    const size_t at = static_cast<size_t>(i + 1) * rowCount;
-    if (row.hasBefore) out.sendTo(i, at, row.before);
-    if (row.hasAfter) out.sendTo(i, at + row.before, row.after);
+    forOutside([&](size_t, size_t inRow, size_t count) { out.sendTo(i, rowOf(i) + inRow, count); });
   }
 }
 

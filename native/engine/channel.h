@@ -109,6 +109,7 @@ class Channel {
     }
   };
   HostLinks hostLinks(int root);
+  void add(int peer, HostLinks& links);
   HostLinks linksInside();  // to the other ranks of this rank's host, in rank order
   template <class Primitives>
   void reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const Transfer& transfer, uint8_t* space);
@@ -120,17 +121,10 @@ class Channel {
   template <class Primitives>
   void scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
 
-  // The blocks of an all-to-all that cross hosts, seen from one rank: those of ranks before and after its own host.
-  struct OutsideRow {
-    size_t before = 0;  // elements, from the start of the buffer
-    size_t afterBegin = 0;
-    size_t after = 0;
-    bool hasBefore = false;
-    bool hasAfter = false;
-  };
   template <class Primitives>
   void exchangeByHosts(HostLinks& hosts, const Operation& operation, const Transfer& whole, uint8_t* space);
 
+  bool reserve(size_t bytes, MappedMemory& memory);
   size_t sliceCount(const Choice& choice, Protocol protocol, size_t elementBytes) const;
   template <class Primitives>
   bool scratchOf(int links, const Transfer& transfer, uint8_t*& space);
