@@ -76,21 +76,10 @@ public final class CostModel implements TimeModel {
     /** Returns true if this communicator can execute the collective with this algorithm. */
     public boolean exists(Collective collective, Algorithm algorithm) {
         return switch (algorithm) {
-            case RING -> !pairwise(collective);
+            case RING -> !OperationCost.isPairwise(collective);
             case TREE -> collective == Collective.ALL_REDUCE;
-            case DIRECT -> pairwise(collective) || shape.ranks() <= MAX_DIRECT_RANKS;
+            case DIRECT -> OperationCost.isPairwise(collective) || shape.ranks() <= MAX_DIRECT_RANKS;
             default -> added.containsKey(algorithm) && added.get(algorithm).exists(collective, shape);
-        };
-    }
-
-    /**
-     * Returns true if ranks exchange data in pairs. Such operations need no ring, and use the direct algorithm across
-     * hosts too.
-     */
-    private static boolean pairwise(Collective collective) {
-        return switch (collective) {
-            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> true;
-            default -> false;
         };
     }
 
@@ -199,7 +188,9 @@ public final class CostModel implements TimeModel {
                 : oversubscribed() && !OperationCost.isRooted(collective)
                         ? General.OVERSUBSCRIBED_DIRECT_MAX_BYTES
                         : General.DIRECT_MAX_BYTES;
-        return algorithm != Algorithm.DIRECT || pairwise(collective) || bytes <= costs.get(limit) * sharers(collective);
+        return algorithm != Algorithm.DIRECT
+                || OperationCost.isPairwise(collective)
+                || bytes <= costs.get(limit) * sharers(collective);
     }
 
     /**

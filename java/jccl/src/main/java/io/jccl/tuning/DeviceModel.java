@@ -187,7 +187,7 @@ public final class DeviceModel implements TimeModel {
      * them through slots. Messages from other memory go through slots, so {@link #micros} predicts those.
      */
     private boolean readsPay(Collective collective, Choice choice, long bytes) {
-        if (!reachesPeers() || !GraphCostModel.pointToPoint(collective) || choice.protocol() != Protocol.SIMPLE) {
+        if (!reachesPeers() || !OperationCost.isPairwise(collective) || choice.protocol() != Protocol.SIMPLE) {
             return false;
         }
         double links = linkMicros(collective, choice, bytes) * costs.slownessOfReads();

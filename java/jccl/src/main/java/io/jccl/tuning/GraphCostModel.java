@@ -90,9 +90,9 @@ public final class GraphCostModel implements TimeModel {
     @Override
     public boolean exists(Collective collective, Algorithm algorithm, Protocol protocol) {
         return switch (algorithm) {
-            case RING -> !pointToPoint(collective) && fits(protocol, shape.ring());
+            case RING -> !OperationCost.isPairwise(collective) && fits(protocol, shape.ring());
             case TREE -> GraphLatency.twoPhases(collective) && shape.ranks() > 1 && fits(protocol, shape.tree());
-            case DIRECT -> pointToPoint(collective) ? protocol != Protocol.LL128 : oneHop(protocol);
+            case DIRECT -> OperationCost.isPairwise(collective) ? protocol != Protocol.LL128 : oneHop(protocol);
             default -> added.containsKey(algorithm) && added.get(algorithm).exists(collective, protocol, shape);
         };
     }
@@ -112,23 +112,12 @@ public final class GraphCostModel implements TimeModel {
     @Override
     public boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
         return algorithm != Algorithm.DIRECT
-                || pointToPoint(collective)
+                || OperationCost.isPairwise(collective)
                 || minChannels <= existingChannels(collective, algorithm);
     }
 
     private boolean fits(Protocol protocol, GraphSummary graph) {
         return protocol != Protocol.LL128 || Ll128Rule.allows(ll128, shape, graph);
-    }
-
-    /**
-     * Returns true if a collective has no kernel of its own. Such a collective consists of sends and receives between
-     * pairs, with LL or SIMPLE.
-     */
-    static boolean pointToPoint(Collective collective) {
-        return switch (collective) {
-            case ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, BARRIER -> false;
-            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> true;
-        };
     }
 
     @Override
@@ -194,7 +183,7 @@ public final class GraphCostModel implements TimeModel {
 
     /** Returns the number of channels that an algorithm can use. */
     private int existingChannels(Collective collective, Algorithm algorithm) {
-        if (algorithm == Algorithm.DIRECT && !pointToPoint(collective)) {
+        if (algorithm == Algorithm.DIRECT && !OperationCost.isPairwise(collective)) {
             return Math.min(shape.channels(), DeviceConfig.DIRECT_CHANNELS);
         }
         return added.containsKey(algorithm) ? added.get(algorithm).channels(shape) : shape.channels();

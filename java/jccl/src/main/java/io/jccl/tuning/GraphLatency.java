@@ -76,7 +76,7 @@ final class GraphLatency {
     private double directHops(Collective collective, Protocol protocol, boolean twoShot) {
         if (shape.oneHost()) {
             double hop = GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol);
-            int peers = GraphCostModel.pointToPoint(collective) ? 1 : shape.ranks() - 1;
+            int peers = OperationCost.isPairwise(collective) ? 1 : shape.ranks() - 1;
             return (twoShot ? 2 : 1) * (hop + (peers - 1) * GraphCosts.FURTHER_PEER_US);
         }
         int farPeers = collective == Collective.SEND_RECV ? 1 : shape.ranks() - shape.localRanks();

@@ -146,6 +146,17 @@ public record OperationCost(double localHops, double netHops, double steps, doub
                 };
     }
 
+    /**
+     * Returns true if a collective consists of sends and receives between pairs of ranks. Such a collective needs no
+     * ring, and has no kernel of its own.
+     */
+    public static boolean isPairwise(Collective collective) {
+        return switch (collective) {
+            case ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, BARRIER -> false;
+            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> true;
+        };
+    }
+
     static boolean isRooted(Collective collective) {
         return collective == Collective.BROADCAST || collective == Collective.REDUCE;
     }

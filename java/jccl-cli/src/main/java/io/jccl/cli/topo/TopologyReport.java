@@ -6,6 +6,7 @@ import io.jccl.search.ChannelGraph;
 import io.jccl.topology.PathType;
 import io.jccl.topology.XmlElement;
 import io.jccl.tuning.Choice;
+import io.jccl.tuning.OperationCost;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -105,19 +106,12 @@ public record TopologyReport(
 
         /** Returns true if kernels read and write the buffers of peers, whatever memory the buffers are in. */
         boolean isInPlace() {
-            return boundMicros.isPresent() && choice.tryZeroCopy() && !consistsOfMessages();
+            return boundMicros.isPresent() && choice.tryZeroCopy() && !OperationCost.isPairwise(collective);
         }
 
         /** Returns true if receivers read messages out of the symmetric memory of their senders. */
         boolean readsSymmetric() {
-            return boundMicros.isPresent() && choice.tryZeroCopy() && consistsOfMessages();
-        }
-
-        private boolean consistsOfMessages() {
-            return switch (collective) {
-                case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> true;
-                default -> false;
-            };
+            return boundMicros.isPresent() && choice.tryZeroCopy() && OperationCost.isPairwise(collective);
         }
     }
 
