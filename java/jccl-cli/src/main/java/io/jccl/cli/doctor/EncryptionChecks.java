@@ -7,7 +7,6 @@ import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
 import io.jccl.internal.Causes;
 import io.jccl.launch.Launch;
-import io.jccl.launch.LauncherEnvironment;
 import io.jccl.nativelib.NativeLoadException;
 import io.jccl.nativelib.NativeSockets;
 import io.jccl.wire.EncryptedHandshake;
@@ -92,7 +91,7 @@ final class EncryptionChecks {
 
     private static Optional<String> weakness(Map<String, String> environment) {
         try {
-            return LauncherEnvironment.find(environment)
+            return NameChecks.launch(environment)
                     .filter(launch -> launch.rendezvous() instanceof Launch.Address)
                     .flatMap(launch -> ((Launch.Address) launch.rendezvous()).weakness());
         } catch (BootstrapException | IllegalArgumentException e) {

@@ -72,11 +72,7 @@ final class NameChecks {
     static List<Finding> rendezvous(Map<String, String> environment, Resolver resolver) {
         Optional<Launch> launch;
         try {
-            String explicit = environment.getOrDefault(RENDEZVOUS, "");
-            launch = LauncherEnvironment.find(
-                    explicit.isBlank()
-                            ? environment
-                            : Map.of("JCCL_RANK", "0", "JCCL_SIZE", "1", RENDEZVOUS, explicit));
+            launch = launch(environment);
         } catch (BootstrapException | IllegalArgumentException e) {
             return List.of(Finding.warn("rendezvous", Causes.describe(e), "set what is missing, or unset the others"));
         }
@@ -103,6 +99,19 @@ final class NameChecks {
                                 "on all other hosts, give " + address.host()
                                         + " in /etc/hosts the address by which they reach rank 0's host")
                         : Finding.ok("rendezvous", seen));
+    }
+
+    /**
+     * Returns the launch that the launcher's variables, or {@code JCCL_RENDEZVOUS} alone, describe; empty if neither is
+     * set.
+     *
+     * @throws BootstrapException if variables are missing
+     * @throws IllegalArgumentException if a value is malformed
+     */
+    static Optional<Launch> launch(Map<String, String> environment) {
+        String explicit = environment.getOrDefault(RENDEZVOUS, "");
+        return LauncherEnvironment.find(
+                explicit.isBlank() ? environment : Map.of("JCCL_RANK", "0", "JCCL_SIZE", "1", RENDEZVOUS, explicit));
     }
 
     private static Optional<List<InetAddress>> lookUp(String name, Resolver resolver) {

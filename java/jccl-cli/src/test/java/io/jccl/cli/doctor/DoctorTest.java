@@ -157,6 +157,13 @@ class DoctorTest {
                 Status.FAIL,
                 "secret has 3 characters",
                 "openssl rand -hex 16");
+        Map<String, String> rendezvousAlone =
+                Map.of("JCCL_ENCRYPTION", "required", "JCCL_RENDEZVOUS", weak.get("JCCL_RENDEZVOUS"));
+        requireBad(
+                EncryptionChecks.findings(rendezvousAlone, "", ""),
+                Status.FAIL,
+                "secret has 3 characters",
+                "openssl rand -hex 16");
         Map<String, String> strong = new HashMap<>(weak);
         strong.put("JCCL_RENDEZVOUS", "node1:29500/0f1e2d3c4b5a69788796a5b4c3d2e1f0");
         requireOk(EncryptionChecks.findings(strong, "", ""));
