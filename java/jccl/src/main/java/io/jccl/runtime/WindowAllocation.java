@@ -81,14 +81,14 @@ public final class WindowAllocation implements Window {
             long bytes,
             long timeoutNanos) {
         NativeEngine engine = host.queue().engine();
-        SymmetricAllocation memory =
-                SymmetricAllocation.allocate(communicator, host, bytes, WindowAllocation::totalBytes);
+        SymmetricAllocation memory = SymmetricAllocation.allocate(communicator, host, bytes, NativeWindow::totalBytes);
         NativeWindow[] window = new NativeWindow[1];
         boolean opened = false;
         try {
             long address = memory.slice(0, 0, DataType.INT8).address();
             List<byte[]> places = agree(
-                    communicator, () -> NativeWindow.describe(engine, address, totalBytes(bytes, communicator.size())));
+                    communicator,
+                    () -> NativeWindow.describe(engine, address, NativeWindow.totalBytes(bytes, communicator.size())));
             agree(communicator, () -> {
                 window[0] = communicator.whileNothingIsIssued(
                         () -> NativeWindow.open(engine, number, address, bytes, places));
@@ -104,10 +104,6 @@ public final class WindowAllocation implements Window {
                 memory.close();
             }
         }
-    }
-
-    private static long totalBytes(long bytes, int size) {
-        return NativeWindow.totalBytes(bytes, size);
     }
 
     /** Exchanges what each rank computes; throws on all ranks if any rank fails. */
@@ -299,6 +295,10 @@ public final class WindowAllocation implements Window {
     @Override
     public void flush(int peer) {
         begin(peer);
+        awaitFlush(peer);
+    }
+
+    private void awaitFlush(int peer) {
         check(window.flush(peer, timeoutNanos), "flush", peer, 0, 0);
     }
 
@@ -381,7 +381,7 @@ public final class WindowAllocation implements Window {
         try {
             if (!communicator.hasFailed()) {
                 for (int peer = 0; peer < communicator.size(); peer++) {
-                    check(window.flush(peer, timeoutNanos), "flush", peer, 0, 0);
+                    awaitFlush(peer);
                 }
                 communicator.allGatherObject(new byte[0]); // no rank puts any more, and everything has arrived
             }

@@ -337,9 +337,7 @@ class WindowTest {
             ranks.run(comm -> {
                 Window window = comm.allocateWindow(8);
                 AtomicReference<Throwable> ended = new AtomicReference<>();
-                Thread waiter =
-                        new Thread(() -> ended.set(catchThrowable(() -> window.waitSignal(1 - comm.rank(), 0, 1))));
-                waiter.start();
+                Thread waiter = startWaiting(window, 1 - comm.rank(), ended);
                 window.put(1 - comm.rank(), 0, DataBuffer.of(new long[] {7}));
                 window.close();
                 window.close();
@@ -366,15 +364,20 @@ class WindowTest {
             ranks.run(comm -> {
                 Window window = comm.allocateWindow(8);
                 AtomicReference<Throwable> ended = new AtomicReference<>();
-                Thread waiter =
-                        new Thread(() -> ended.set(catchThrowable(() -> window.waitSignal(1 - comm.rank(), 0, 1))));
-                waiter.start();
+                Thread waiter = startWaiting(window, 1 - comm.rank(), ended);
                 comm.barrier().await();
                 comm.close();
                 join(waiter);
                 assertThat(ended.get()).isInstanceOf(IllegalStateException.class);
             });
         }
+    }
+
+    /** Starts a thread that waits for a signal which never comes, and keeps what ends the wait. */
+    private static Thread startWaiting(Window window, int peer, AtomicReference<Throwable> ended) {
+        Thread waiter = new Thread(() -> ended.set(catchThrowable(() -> window.waitSignal(peer, 0, 1))));
+        waiter.start();
+        return waiter;
     }
 
     private static void join(Thread thread) {
