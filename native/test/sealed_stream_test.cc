@@ -166,6 +166,48 @@ TEST_F(SealedStreamTest, ARepeatedConnectionIsRefused) {
   EXPECT_FALSE(end);
 }
 
+TEST_F(SealedStreamTest, IdleStreamsHoldNoMemoryForRecords) {
+  auto [mine, theirs] = connected();
+  SocketStream sender({std::move(mine), records(true)}, 1, events_, 0, 0);
+  SocketStream receiver({std::move(theirs), records(false)}, 0, events_, 0, 0);
+  ASSERT_TRUE(sender.open() && receiver.open());
+  Collector collector;
+  for (size_t round = 1; round <= 3; ++round) {
+    const Bytes& message = messages_[round];
+    SocketFrame frame;
+    frame.sequence = round;
+    frame.totalBytes = frame.length = static_cast<uint32_t>(message.size());
+    sender.push(frame, message.data());
+    int work = 0;
+    for (int tries = 0; tries < 1000 && collector.messages.size() < round; ++tries) {
+      ASSERT_TRUE(sender.send(&work, [](uint64_t) {}));
+      ASSERT_TRUE(receiver.receive(collector, SIZE_MAX, &work));
+      events_.dispatch();
+    }
+    ASSERT_EQ(message, collector.messages.back());
+    EXPECT_EQ(0u, RecordMemory::inUse()) << "round=" << round;
+  }
+}
+
+TEST_F(SealedStreamTest, PartsOfARecordKeepTheirMemory) {
+  const Bytes bytes = capture();
+  auto [mine, theirs] = connected();
+  SocketStream stream({std::move(mine), records(false)}, 1, events_, 0, 0);
+  ASSERT_TRUE(stream.open());
+  Collector collector;
+  int work = 0;
+  ASSERT_EQ(10, ::send(theirs.get(), bytes.data(), 10, MSG_DONTWAIT));
+  events_.dispatch();
+  ASSERT_TRUE(stream.receive(collector, SIZE_MAX, &work));
+  EXPECT_EQ(1u, RecordMemory::inUse());
+  const size_t rest = 1000;
+  ASSERT_EQ(static_cast<ssize_t>(rest), ::send(theirs.get(), bytes.data() + 10, rest, MSG_DONTWAIT));
+  events_.dispatch();
+  ASSERT_TRUE(stream.receive(collector, SIZE_MAX, &work));
+  ASSERT_FALSE(collector.messages.empty());
+  EXPECT_EQ(messages_[0], collector.messages[0]);
+}
+
 TEST_F(SealedStreamTest, PlainFramesAreRefused) {
   SocketFrame frame;
   frame.totalBytes = frame.length = 4;

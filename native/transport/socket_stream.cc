@@ -35,7 +35,7 @@ SocketStream::SocketStream(DataSocket socket, int peer, EventSet& events, uint32
       pollsAfterData_(pollsAfterData),
       local_(SocketAddress::localOf(socket_.get())),
       remote_(SocketAddress::peerOf(socket_.get())),
-      buffer_(sealing_ == nullptr ? kBufferBytes : sizeof(SocketFrame) + crypto::Records::kMaxPlainBytes) {}
+      buffer_(sealing_ == nullptr ? kBufferBytes : 0) {}
 
 SocketStream::~SocketStream() { events_.remove(socket_.get()); }
 
@@ -132,7 +132,7 @@ Status SocketStream::sealSome() {
 
 Status SocketStream::sendSome(size_t* moved) {
   if (sealing_ != nullptr) {
-    if (sealing_->unsent().empty()) {
+    if (!sealing_->hasUnsent()) {
       if (Status sealed = sealSome(); !sealed) return sealed;
     }
     const std::span<const uint8_t> bytes = sealing_->unsent();
@@ -177,7 +177,7 @@ Status SocketStream::sentSome(const char* call, ssize_t sent, size_t* moved) {
 // Returns how many frames the kernel has accepted completely, and notes how many bytes of the next frame it has
 // accepted.
 size_t SocketStream::finishedFrames(size_t moved) {
-  if (sealing_ != nullptr) return sealing_->unsent().empty() ? std::exchange(sealedFrames_, 0) : 0;
+  if (sealing_ != nullptr) return sealing_->hasUnsent() ? 0 : std::exchange(sealedFrames_, 0);
   size_t sent = frontSent_ + moved;
   size_t frames = 0;
   while (frames < queue_.size() && sent >= queue_[frames].bytes()) sent -= queue_[frames++].bytes();
@@ -214,12 +214,20 @@ Status SocketStream::receive(Receiver& receiver, size_t budget, int* work) {
     ++*work;
     pollsLeft_ = pollsAfterData_;
   }
+  if (sealing_ != nullptr) sealing_->giveBack(begin_ == end_);
   return Status::ok();
+}
+
+void SocketStream::moveToFront() {
+  if (begin_ == 0) return;
+  if (begin_ < end_) std::memmove(buffer(), buffer() + begin_, end_ - begin_);
+  end_ -= begin_;
+  begin_ = 0;
 }
 
 void SocketStream::takeBuffered(size_t* moved) {
   const size_t bytes = std::min(missing_, end_ - begin_);
-  std::memcpy(to_, buffer_.data() + begin_, bytes);
+  std::memcpy(to_, buffer() + begin_, bytes);
   begin_ += bytes;
   to_ += bytes;
   missing_ -= bytes;
@@ -227,7 +235,7 @@ void SocketStream::takeBuffered(size_t* moved) {
 }
 
 Status SocketStream::takeHeader(Receiver& receiver, Step* step) {
-  std::memcpy(&frame_, buffer_.data() + begin_, sizeof frame_);
+  std::memcpy(&frame_, buffer() + begin_, sizeof frame_);
   begin_ += sizeof frame_;
   if (frame_.magic == SocketFrame::kMagic && frame_.kind == SocketFrame::kFin && begin_ == end_) {
     ended_ = true;
@@ -252,11 +260,7 @@ Status SocketStream::readSome(Step* step, size_t* moved) {
     *step = Step::Stop;
     return Status::ok();
   }
-  if (begin_ > 0) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-    end_ -= begin_;
-    begin_ = 0;
-  }
+  moveToFront();
   if (sealing_ != nullptr) {
     const std::span<uint8_t> space = sealing_->space();
     const ssize_t got = ::recv(socket_.get(), space.data(), space.size(), MSG_DONTWAIT);
@@ -285,12 +289,8 @@ Status SocketStream::openRecord(size_t* moved) {
   const size_t bytes = sealing_->plainBytes();
   if (bytes == 0) return Status::transport("net: " + describe() + " sent something that is no encrypted record");
   const bool direct = inFrame_ && begin_ == end_ && bytes <= missing_;
-  if (!direct && begin_ > 0) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-    end_ -= begin_;
-    begin_ = 0;
-  }
-  if (Status opened = sealing_->open(direct ? to_ : buffer_.data() + end_); !opened) {
+  if (!direct) moveToFront();
+  if (Status opened = sealing_->open(direct ? to_ : buffer() + end_); !opened) {
     return Status::transport("net: lost " + describe() + ": " + opened.message());
   }
   if (!direct) {

@@ -67,8 +67,8 @@ class SocketStream : public EventHandler {
         queue_.pop_front();
         done(sequence);
       }
-      const bool sentAll = sealing_ != nullptr && sealing_->unsent().empty();  // of a part of a long frame
-      if (queue_.size() == before && !sentAll) break;                          // the kernel accepts no more
+      const bool sentAll = sealing_ != nullptr && !sealing_->hasUnsent();  // of a part of a long frame
+      if (queue_.size() == before && !sentAll) break;                      // the kernel accepts no more
     }
     return Status::ok();
   }
@@ -105,6 +105,8 @@ class SocketStream : public EventHandler {
   Status openRecord(size_t* moved);
   Status received(const char* call, ssize_t got, size_t asked, Step* step);
   Status takeHeader(Receiver& receiver, Step* step);
+  uint8_t* buffer() { return sealing_ == nullptr ? buffer_.data() : sealing_->plain(); }
+  void moveToFront();  // moves the bytes in buffer() to its beginning
   void takeBuffered(size_t* moved);
   Status failed(const char* call, int error) const;
   Status closedWithoutFin() const;
@@ -133,7 +135,8 @@ class SocketStream : public EventHandler {
   size_t sealedFrames_ = 0;  // number of queued frames that are sealed completely and not all sent
 
   int pollsLeft_ = 0;
-  std::vector<uint8_t> buffer_;  // headers and small messages, which one call reads together
+  // headers and small messages, which one call reads together; empty if the stream is encrypted, see buffer()
+  std::vector<uint8_t> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;
   SocketFrame frame_;
