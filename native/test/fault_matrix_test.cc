@@ -1,12 +1,16 @@
-// The fault matrix: every collective, algorithm, protocol and type over the simulated network and over a network
-// plug-in with faults. The networks are late, deliver in parts and break. Results must be right, or an error must end
-// the operation in time.
+// The fault matrix: every collective, algorithm, protocol and type over the simulated network, over a network plug-in
+// with faults, and over sockets. The networks are late, deliver in parts and break. Results must be right, or an error
+// must end the operation in time. With odd seeds, all TCP connections are encrypted.
 //
 // Each test draws a seed and prints it when it fails. JCCL_FAULT_SEED=N repeats a seed (with JCCL_FAULT_RUNS=1).
 // JCCL_FAULT_RUNS=N runs N tests of each kind (scripts/check-faults).
+#include <dirent.h>
+#include <sys/socket.h>
+
 #include <array>
 #include <condition_variable>
 #include <cstdlib>
+#include <deque>
 #include <random>
 #include <thread>
 
@@ -15,6 +19,7 @@
 #include "test/fault_scenario.h"
 #include "test/sanitized.h"
 #include "test/test_plugins.h"
+#include "transport/net_socket.h"
 
 namespace jccl::test::fault_matrix_test {
 namespace {
@@ -35,8 +40,77 @@ uint64_t drawSeed() {
   return numberFrom("JCCL_FAULT_SEED", device());
 }
 
-// The network between hosts: the simulated network, or a plug-in with a fault.
-enum class Over { Simulated, Plugin };
+// The network between hosts: the simulated network, a plug-in with a fault, or sockets.
+enum class Over { Simulated, Plugin, Sockets };
+
+// Returns true if the TCP connections of a scenario are encrypted.
+bool encrypts(const Scenario& scenario, Over over) {
+  std::shared_ptr<const crypto::Library> library;
+  return over != Over::Simulated && scenario.seed % 2 == 1 && crypto::Library::open(&library).isOk();
+}
+
+// Makes sockets whose buffers in the kernel are so small that frames and records leave and arrive in parts. `configs`
+// must outlive the networks.
+NetMaker narrowSockets(std::deque<NetConfig>& configs) {
+  return [&configs](const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net) {
+    NetConfig& narrow = configs.emplace_back(config);
+    narrow.sendBufferBytes = narrow.receiveBufferBytes = 4096;
+    auto made = std::make_unique<SocketNet>(narrow, controlEvents, dataEvents);
+    Status started = made->start();
+    *net = std::move(made);
+    return started;
+  };
+}
+
+// Ends a TCP connection of this process after some time, as a network that fails does.
+class Breaker {
+ public:
+  explicit Breaker(uint64_t seed) : thread_([this, random = SeededRandom(seed)]() mutable { run(random); }) {}
+  ~Breaker() { stop(); }
+
+  // Returns the number of connections that were broken.
+  int stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+    return broken_;
+  }
+
+ private:
+  void run(SeededRandom& random) {
+    std::unique_lock lock(mutex_);
+    const auto millis = [&] { return std::chrono::milliseconds(random.below(400)); };
+    while (!changed_.wait_for(lock, millis(), [this] { return stopping_; })) {
+      const std::vector<int> connected = connections();
+      if (connected.empty()) continue;
+      if (::shutdown(connected[random.below(connected.size())], SHUT_RDWR) == 0) ++broken_;
+    }
+  }
+
+  static std::vector<int> connections() {
+    std::vector<int> found;
+    DIR* descriptors = ::opendir("/proc/self/fd");
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread uses this directory stream
+    while (const dirent* each = ::readdir(descriptors)) {
+      const int fd = std::atoi(each->d_name);
+      sockaddr_storage peer{};
+      socklen_t length = sizeof peer;
+      const bool connected = ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) == 0;
+      if (connected && peer.ss_family == AF_INET) found.push_back(fd);
+    }
+    ::closedir(descriptors);
+    return found;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  int broken_ = 0;
+  std::thread thread_;
+};
 
 // Choose the version and the fault of the plug-in by the seed. The plug-in reads its fault when it is initialised.
 int chooseVersion(const Scenario& scenario) { return std::array{6, 9, 12}[scenario.seed % 3]; }
@@ -67,13 +141,14 @@ class Job {
       config.engine.llSlotBytes = scenario.smallSlotBytes;
       config.engine.ll128SlotBytes = scenario.smallSlotBytes;
       config.secret.assign(16, 42);
+      config.encrypts = encrypts(scenario, over);
       if (over == Over::Plugin) {
         config.plugin = pluginOf(chooseVersion(scenario));
       } else {
-        config.makeNet = network_.maker();
+        config.makeNet = over == Over::Sockets ? narrowSockets(configs_) : network_.maker();
       }
       check(Communicator::create(config, communicators_[rank]));
-      check(communicators_[rank]->connectInfo({over == Over::Plugin ? "127.0.0.1" : "simulated"}, info[rank]));
+      check(communicators_[rank]->connectInfo({over == Over::Simulated ? "simulated" : "127.0.0.1"}, info[rank]));
     }
     for (size_t rank = 0; rank < ranks; ++rank) connect(rank, info);
   }
@@ -239,6 +314,7 @@ class Job {
   const Scenario scenario_;
   const Over over_;
   FaultyNetwork network_;
+  std::deque<NetConfig> configs_;  // of sockets
   std::vector<std::unique_ptr<Communicator>> communicators_;
   std::vector<Outcome> outcomes_;
   std::mutex mutex_;
@@ -260,7 +336,7 @@ void expectRight(Over over) {
     EXPECT_EQ(Code::Ok, outcome.code) << outcome.error << " in " << describe(scenario.steps[outcome.step]) << "; "
                                       << scenario.describe();
   }
-  EXPECT_TRUE(over == Over::Plugin || job.network().messages() > 100u) << scenario.describe();
+  EXPECT_TRUE(over != Over::Simulated || job.network().messages() > 100u) << scenario.describe();
   job.close();
   ::testing::Test::RecordProperty("seed", std::to_string(scenario.seed));
 }
@@ -268,7 +344,10 @@ void expectRight(Over over) {
 void expectRightOrAnErrorInTime(Over over) {
   const Scenario scenario(drawSeed(), true);
   Job job(scenario, over);
+  std::unique_ptr<Breaker> breaker;
+  if (over == Over::Sockets) breaker = std::make_unique<Breaker>(scenario.seed);
   job.run();
+  const uint64_t losses = breaker == nullptr ? job.network().losses() : static_cast<uint64_t>(breaker->stop());
   bool broke = false;
   for (const Job::Outcome& outcome : job.outcomes()) {
     if (outcome.code == Code::Ok) continue;
@@ -277,8 +356,7 @@ void expectRightOrAnErrorInTime(Over over) {
         << static_cast<int>(outcome.code) << " " << outcome.error << "; " << scenario.describe();
     EXPECT_FALSE(outcome.error.empty());
   }
-  EXPECT_TRUE(!broke || over == Over::Plugin || job.network().losses() > 0)
-      << "an error without a cause; " << scenario.describe();
+  EXPECT_TRUE(!broke || over == Over::Plugin || losses > 0) << "an error without a cause; " << scenario.describe();
   job.close();
   ::testing::Test::RecordProperty("seed", std::to_string(scenario.seed));
 }
@@ -286,6 +364,10 @@ void expectRightOrAnErrorInTime(Over over) {
 TEST_P(FaultMatrix, IsRightOverALateAndDisorderlyNetwork) { expectRight(Over::Simulated); }
 
 TEST_P(FaultMatrix, IsRightOrEndsInTimeIfConnectionsBreak) { expectRightOrAnErrorInTime(Over::Simulated); }
+
+TEST_P(FaultMatrix, IsRightOverSocketsThatSendInParts) { expectRight(Over::Sockets); }
+
+TEST_P(FaultMatrix, IsRightOrEndsInTimeIfSocketsBreak) { expectRightOrAnErrorInTime(Over::Sockets); }
 
 TEST_P(FaultMatrix, IsRightOverALateOrSlowPlugin) { expectRight(Over::Plugin); }
 
