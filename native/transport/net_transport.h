@@ -82,6 +82,8 @@ class NetTransport final : public ProgressEngine {
   Status exposeLocked(int peer, int channel, void* address, size_t bytes, NetExposed* exposed, uint64_t* number);
   void withdraw(uint64_t number);
 
+  // Runs the task under the lock under which callbacks run. On a network that is stuck, the task does not run.
+  void run(const std::function<void()>& task);
   // Polls the callback like a connection. The transport keeps it alive.
   void addCallback(std::shared_ptr<ProgressCallback> callback);
   // Fails the transport because of an error of `peer` that its connections do not see. Any thread may call this.
@@ -139,8 +141,6 @@ class NetTransport final : public ProgressEngine {
   using Key = std::pair<int, int>;  // peer, channel
 
   explicit NetTransport(const NetConfig& config) : config_(config), acceptor_(*this) {}
-  // Runs the task like the engine's run(). On a network that is stuck, the task does not run.
-  void run(const std::function<void()>& task);
   Status checkKey(int peer, int channel) const;
   SendProxy::Dial dial(NetRoute route, const ConnectionMemory& memory);
   void attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection);

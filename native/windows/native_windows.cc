@@ -62,6 +62,10 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeWindow_open(JNIEnv* env, jc
   });
 }
 
+JNIEXPORT jboolean JNICALL Java_io_jccl_nativelib_NativeWindow_isMapped(JNIEnv*, jclass, jlong window, jint peer) {
+  return windowOf(window).peers[peer] ? JNI_TRUE : JNI_FALSE;
+}
+
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeWindow_put(JNIEnv*, jclass, jlong window, jint peer, jlong offset,
                                                                jlong from, jlong bytes, jint signal,
                                                                jlong timeoutNanos) {

@@ -63,23 +63,13 @@ struct Window {
         peers(size),
         taken(static_cast<size_t>(size) * WindowMemory::kSignals) {}
 
-  // Returns false if the window is closed; otherwise the caller must call leave().
-  bool enter() {
-    users.fetch_add(1, std::memory_order_seq_cst);
-    if (!closed.load(std::memory_order_seq_cst)) return true;
-    leave();
-    return false;
-  }
-  void leave() { users.fetch_sub(1, std::memory_order_release); }
-
   Windows& owner;
   const uint32_t number;
   const WindowMemory own;
   std::vector<WindowMemory> peers;  // by rank: memory of ranks of this host, also of this rank; empty for others
   std::vector<std::shared_ptr<ShmSegment>> held;  // keeps the memory of ranks of this host mapped
   std::vector<std::atomic<uint64_t>> taken;       // by rank and id: number of signals that waits have taken
-  std::atomic<int> users{0};                      // number of threads in calls on this window
-  std::atomic<bool> closed{false};
+  std::atomic<bool> closed{false};                // waits end
 };
 
 }  // namespace jccl

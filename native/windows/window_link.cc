@@ -47,6 +47,15 @@ bool WindowLink::tryWrite(const NetExposed& to, const uint8_t* data, size_t byte
   return true;
 }
 
+bool WindowLink::trySendData(const uint8_t* data, size_t bytes, uint64_t* end) {
+  const std::lock_guard lock(sendMutex_);
+  if (!send_.hasCredit()) return false;
+  send_.memory.zeroCopySlot(send_.step).userData = data;
+  send_.publish(Protocol::Simple, static_cast<uint32_t>(bytes), windowDataCheck(sentData_++));
+  *end = send_.step;
+  return true;
+}
+
 std::shared_ptr<WindowLink::Peer> WindowLink::peerOf(uint32_t window) {
   const std::lock_guard lock(peersMutex_);
   std::shared_ptr<Peer>& peer = peers_[window];
@@ -120,6 +129,7 @@ int WindowLink::poll(int64_t /*nowNanos*/) {
     }
     recv_.release();
   }
+  if (arriving_.left > 0) postPlaces();
   return work + answer();
 }
 
@@ -147,6 +157,7 @@ Status WindowLink::apply() {
   WindowFrame frame;
   // A write is in the window already, and the frames that follow it are applied after it.
   if (header->check == kWindowWrittenCheck && writes()) return Status::ok();
+  if (arriving_.left > 0 && header->check == windowDataCheck(arrivedData_)) return applyPart(*header, slot);
   if (header->check != kWindowFrameCheck || header->protocol != static_cast<uint8_t>(Protocol::Simple) ||
       header->bytes < kWindowFrameBytes) {
     return refuse(frame, "not a frame of a window, bytes=" + std::to_string(header->bytes) +
@@ -182,6 +193,8 @@ Status WindowLink::apply() {
       return applyAsk(frame);
     case WindowFrame::Kind::Place:
       return applyPlace(frame);
+    case WindowFrame::Kind::Data:
+      return applyData(frame);
     case WindowFrame::Kind::Flushed:
       if (frame.number > flushes_.load()) {
         return refuse(frame, "answers no flush, flushes=" + std::to_string(flushes_.load()));
@@ -205,15 +218,68 @@ Status WindowLink::addAnswer(Answer answer) {
 Status WindowLink::applyPut(const WindowFrame& frame, const uint8_t* data) {
   std::shared_ptr<const WindowTarget> written;
   if (Status valid = window(frame, &written); !valid) return valid;
-  if (frame.signal != WindowFrame::kNoSignal && frame.signal >= WindowMemory::kSignals) {
-    return refuse(frame, "signal=" + std::to_string(frame.signal) + ", expected one below " +
-                             std::to_string(WindowMemory::kSignals));
-  }
+  if (Status valid = checkSignal(frame); !valid) return valid;
   copyWindowData(written->memory.data() + frame.offset, data, frame.bytes);
-  if (frame.signal == WindowFrame::kNoSignal) return Status::ok();
-  written->memory.raised(peer_, frame.signal).fetch_add(1, std::memory_order_release);
-  events_.notifyIfWaiting();
+  raise(frame, *written);
   return Status::ok();
+}
+
+Status WindowLink::checkSignal(const WindowFrame& frame) const {
+  if (frame.signal == WindowFrame::kNoSignal || frame.signal < WindowMemory::kSignals) return Status::ok();
+  return refuse(frame, "signal=" + std::to_string(frame.signal) + ", expected one below " +
+                           std::to_string(WindowMemory::kSignals));
+}
+
+// Raises the signal of a frame whose data is in the window, if there is one.
+void WindowLink::raise(const WindowFrame& frame, const WindowTarget& at) {
+  if (frame.signal == WindowFrame::kNoSignal) return;
+  at.memory.raised(peer_, frame.signal).fetch_add(1, std::memory_order_release);
+  events_.notifyIfWaiting();
+}
+
+Status WindowLink::applyData(const WindowFrame& frame) {
+  std::shared_ptr<const WindowTarget> written;
+  if (Status valid = window(frame, &written); !valid) return valid;
+  if (Status valid = checkSignal(frame); !valid) return valid;
+  if (!sendsFromMemory() || frame.bytes == 0) return refuse(frame, "expected a put");
+  if (arriving_.left > 0) return refuse(frame, "earlier data has not arrived, left=" + std::to_string(arriving_.left));
+  arriving_ = {frame, std::move(written), frame.offset, frame.bytes};
+  return Status::ok();
+}
+
+// Applies a part of the announced data. The network may have stored it at its place.
+Status WindowLink::applyPart(const SlotHeader& header, const uint8_t* part) {
+  if (header.bytes == 0 || header.bytes > arriving_.left) {
+    return refuse(arriving_.frame, "a part of bytes=" + std::to_string(header.bytes) +
+                                       " does not fit, left=" + std::to_string(arriving_.left));
+  }
+  uint8_t* place = arriving_.window->memory.data() + arriving_.offset;
+  if (part != place) std::memcpy(place, part, header.bytes);
+  ++arrivedData_;
+  arriving_.offset += header.bytes;
+  arriving_.left -= header.bytes;
+  if (arriving_.left > 0) return Status::ok();
+  raise(arriving_.frame, *arriving_.window);
+  arriving_.window = nullptr;
+  return Status::ok();
+}
+
+// Posts the places of the next parts, as if no frame came between them. If one comes, the parts arrive later than
+// posted for; their numbers keep them out of places that were posted for others. The last part arrives no earlier than
+// its place was posted for, so no posted place remains.
+void WindowLink::postPlaces() {
+  uint64_t at = arriving_.offset;
+  uint64_t left = arriving_.left;
+  for (uint64_t i = 0; i < kSlots && left > 0; ++i) {
+    const uint64_t bytes = std::min<uint64_t>(left, maxWrite());
+    ZeroCopySlot& slot = recv_.memory.zeroCopySlot(recv_.step + i);
+    slot.postedAddress = arriving_.window->memory.data() + at;
+    slot.postedBytes = static_cast<uint32_t>(bytes);
+    slot.postedCheck = windowDataCheck(arrivedData_ + i);
+    slot.postedFor.store(recv_.step + i + 1, std::memory_order_release);
+    at += bytes;
+    left -= bytes;
+  }
 }
 
 Status WindowLink::applyAsk(WindowFrame frame) {

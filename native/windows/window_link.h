@@ -65,6 +65,18 @@ class WindowLink final : public ProgressCallback {
   bool tryWrite(const NetExposed& to, const uint8_t* data, size_t bytes);
   size_t maxWrite() const { return send_.memory.shape.simpleSlotBytes(); }
 
+  // Returns true if puts can be sent out of the caller's memory, without a copy.
+  bool sendsFromMemory() const { return send_.transport == TransportKind::Socket; }
+  // One thread at a time sends data out of its memory: tryBeginData(), a frame of kind Data, trySendData() for each part
+  // of at most maxWrite() bytes, endData(). The memory may change when hasLeft() returns true for the last *end.
+  bool tryBeginData() { return !sendsData_.exchange(true); }
+  bool trySendData(const uint8_t* data, size_t bytes, uint64_t* end);
+  bool hasLeft(uint64_t end) const { return send_.memory.head->head.load(std::memory_order_acquire) >= end; }
+  void endData() { sendsData_.store(false); }
+  // Returns true if data that the peer has announced has not arrived completely; it may go to the window without a
+  // copy. Called under the lock of the network.
+  bool isDataArriving(uint32_t window) const { return arriving_.left > 0 && arriving_.frame.window == window; }
+
   // Begins a get or an add whose answer goes into memory of this rank, and returns its number. endGet() ends it:
   // afterwards the memory is no longer written.
   uint64_t beginGet(uint8_t* to, size_t bytes);
@@ -92,8 +104,21 @@ class WindowLink final : public ProgressCallback {
     uint64_t value = 0;  // answer to Add
   };
 
+  // The data that a frame of kind Data has announced.
+  struct Arriving {
+    WindowFrame frame;
+    std::shared_ptr<const WindowTarget> window;
+    uint64_t offset = 0;  // in the window, of the data that has not arrived
+    uint64_t left = 0;    // 0: there is none
+  };
+
   Status apply();
+  Status applyData(const WindowFrame& frame);
+  Status applyPart(const SlotHeader& header, const uint8_t* part);
+  void postPlaces();
+  void raise(const WindowFrame& frame, const WindowTarget& at);
   Status applyPut(const WindowFrame& frame, const uint8_t* data);
+  Status checkSignal(const WindowFrame& frame) const;
   Status applyAdd(const WindowFrame& frame, const uint8_t* data);
   Status applyAsk(WindowFrame frame);
   Status applyPlace(const WindowFrame& frame);
@@ -111,8 +136,14 @@ class WindowLink final : public ProgressCallback {
   EventCount& events_;  // of this rank, whose threads wait for signals
 
   std::mutex sendMutex_;
-  SendConnection send_;  // guarded by sendMutex_
-  RecvConnection recv_;  // used by poll() only
+  SendConnection send_;    // guarded by sendMutex_
+  uint64_t sentData_ = 0;  // number of messages of data; guarded by sendMutex_
+  std::atomic<bool> sendsData_{false};
+
+  // used by poll() only
+  RecvConnection recv_;
+  uint64_t arrivedData_ = 0;  // number of messages of data
+  Arriving arriving_;
   std::deque<Answer> answers_;
   bool failed_ = false;
 

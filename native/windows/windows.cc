@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,8 @@ constexpr int kPollsBeforeClock = 16;
 // Puts of at most this size are frames, also if the adapter could write into the window: a frame carries its signal, and
 // the peer stores values of 1, 2, 4 and 8 bytes as a whole, which adapters do not promise.
 constexpr uint64_t kFramedBytes = 4096;
+// Smaller puts over sockets are copied into slots: they return without waiting for the network.
+constexpr uint64_t kCopiedBytes = 128 * 1024;
 
 void pauseCore() {
 #if defined(__x86_64__)
@@ -49,32 +52,19 @@ int64_t after(int64_t nanos) {
 
 }  // namespace
 
-// A call on a window by a thread of the application.
-class Windows::Use {
+// A call by a thread of the application that moves data of the network.
+class Windows::Call {
  public:
-  Use(Windows& windows, Window& window, int peer) : windows_(windows), window_(window), entered_(window.enter()) {
-    moves_ = entered_ && windows.linkTo(peer) != nullptr;
-    if (moves_) windows_.callers_.fetch_add(1, std::memory_order_relaxed);
+  explicit Call(Windows& windows) : windows_(windows) { windows_.callers_.fetch_add(1, std::memory_order_relaxed); }
+  ~Call() {
+    windows_.lastCallNanos_.store(monotonicNanos(), std::memory_order_relaxed);
+    windows_.callers_.fetch_sub(1, std::memory_order_release);
   }
-  ~Use() {
-    if (moves_) {
-      windows_.lastCallNanos_.store(monotonicNanos(), std::memory_order_relaxed);
-      windows_.callers_.fetch_sub(1, std::memory_order_release);
-    }
-    if (entered_) window_.leave();
-  }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-
-  Status entered() const {
-    return entered_ ? Status::ok() : Status::invalid("window=" + std::to_string(window_.number) + " is closed");
-  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
  private:
   Windows& windows_;
-  Window& window_;
-  const bool entered_;
-  bool moves_ = false;
 };
 
 Windows::Windows(Communicator& communicator)
@@ -235,7 +225,6 @@ void Windows::endUse(Window& window) {
 }
 
 void Windows::close(Window& window) {
-  while (window.users.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   std::vector<uint64_t> withdrawn;
   {
     const std::lock_guard lock(mutex_);
@@ -247,6 +236,14 @@ void Windows::close(Window& window) {
     }
   }
   for (const uint64_t number : withdrawn) network_->withdraw(number);
+  bool arriving = false;
+  if (network_ != nullptr) {
+    network_->run([&] {
+      for (const auto& link : links_) arriving = arriving || (link != nullptr && link->isDataArriving(window.number));
+    });
+  }
+  // Only a failure leaves data on its way to a window that is being closed. The network must not store it any more.
+  if (arriving) network_->revoke();
   for (const auto& link : links_) {
     if (link != nullptr) link->forget(window.number);
   }
@@ -255,7 +252,7 @@ void Windows::close(Window& window) {
 }
 
 template <typename Ready>
-Status Windows::await(Window& window, int peer, Ready&& ready, int64_t deadline, const char* what) {
+Status Windows::await(const Window* window, int peer, Ready&& ready, int64_t deadline, const char* what) {
   for (int polls = 0; polls < kPollsBeforeClock; ++polls) {
     if (ready()) return Status::ok();
   }
@@ -272,8 +269,8 @@ Status Windows::await(Window& window, int peer, Ready&& ready, int64_t deadline,
       int broken = -1;
       return {Code::Transport, network_->error(&broken).message()};
     }
-    if (window.closed.load(std::memory_order_relaxed)) {
-      return Status::invalid("window=" + std::to_string(window.number) + " was closed");
+    if (window != nullptr && window->closed.load(std::memory_order_relaxed)) {
+      return Status::invalid("window=" + std::to_string(window->number) + " was closed");
     }
     if (now >= deadline) return timedOut(peer, what, now - begin);
     if (moved) continue;
@@ -300,14 +297,14 @@ Status Windows::timedOut(int peer, const char* what, int64_t waitedNanos) {
                              ") for millis=" + std::to_string(waitedNanos / 1'000'000) + ": " + what};
 }
 
-Status Windows::send(WindowLink& link, Window& window, const WindowFrame& frame, const uint8_t* data,
+Status Windows::send(WindowLink& link, const Window* window, const WindowFrame& frame, const uint8_t* data,
                      int64_t deadline) {
   return send(
       link, window, [&] { return link.trySend(frame, data); }, deadline);
 }
 
 template <typename Ready>
-Status Windows::send(WindowLink& link, Window& window, const Ready& ready, int64_t deadline) {
+Status Windows::send(WindowLink& link, const Window* window, const Ready& ready, int64_t deadline) {
   if (!ready()) {
     Status sent = await(window, link.peer(), ready, deadline, "no slot became free, because the peer takes no frames");
     if (!sent) return sent;
@@ -319,19 +316,20 @@ Status Windows::send(WindowLink& link, Window& window, const Ready& ready, int64
 
 Status Windows::put(Window& window, int peer, uint64_t offset, const uint8_t* from, uint64_t bytes, uint32_t signal,
                     int64_t timeoutNanos) {
-  const Use use(*this, window, peer);
-  if (Status entered = use.entered(); !entered) return entered;
-  const WindowMemory& memory = window.peers[peer];
-  if (memory) {
+  if (const WindowMemory& memory = window.peers[peer]) {
     copyWindowData(memory.data() + offset, from, bytes);
     if (signal == WindowFrame::kNoSignal) return Status::ok();
     memory.raised(rank_, signal).fetch_add(1, std::memory_order_release);
     communicator_.engine().eventsOf(peer).notifyIfWaiting();
     return Status::ok();
   }
+  const Call call(*this);
   WindowLink& link = *linkTo(peer);
   const int64_t deadline = after(timeoutNanos);
   if (link.writes() && bytes > kFramedBytes) return putByWrites(link, window, offset, from, bytes, signal, deadline);
+  if (link.sendsFromMemory() && bytes >= kCopiedBytes) {
+    return putFromMemory(link, window, offset, from, bytes, signal, deadline);
+  }
   if (link.writes() && bytes > 0) link.noteFrame(*link.peerOf(window.number), offset, bytes);
   return putByFrames(link, window, offset, from, bytes, signal, deadline);
 }
@@ -344,10 +342,41 @@ Status Windows::putByFrames(WindowLink& link, Window& window, uint64_t offset, c
     frame.offset = offset + done;
     frame.bytes = std::min<uint64_t>(bytes - done, link.maxData());
     if (done + frame.bytes == bytes) frame.signal = signal;
-    if (Status sent = send(link, window, frame, from + done, deadline); !sent) return sent;
+    if (Status sent = send(link, &window, frame, from + done, deadline); !sent) return sent;
     done += frame.bytes;
   } while (done < bytes);
   return Status::ok();
+}
+
+// Sends the data out of the caller's memory, and returns when the network has it. Once the data is announced, only a
+// failure of the communicator ends the wait: the peer expects all of it.
+Status Windows::putFromMemory(WindowLink& link, Window& window, uint64_t offset, const uint8_t* from, uint64_t bytes,
+                              uint32_t signal, int64_t deadline) {
+  Status begun = await(
+      &window, link.peer(), [&] { return link.tryBeginData(); }, deadline,
+      "the put of another thread has not been sent");
+  if (!begun) return begun;
+  const WindowFrame announcement{
+      .kind = WindowFrame::Kind::Data, .window = window.number, .signal = signal, .offset = offset, .bytes = bytes};
+  Status sent = sendFromMemory(link, announcement, from, deadline);
+  if (!sent) network_->revoke();  // nothing reads the caller's memory any more
+  link.endData();
+  network_->kick();  // wakes threads that wait for endData()
+  return sent;
+}
+
+Status Windows::sendFromMemory(WindowLink& link, const WindowFrame& announcement, const uint8_t* from,
+                               int64_t deadline) {
+  if (Status sent = send(link, nullptr, announcement, nullptr, deadline); !sent) return sent;
+  uint64_t end = 0;
+  for (uint64_t done = 0; done < announcement.bytes;) {
+    const uint64_t part = std::min<uint64_t>(announcement.bytes - done, link.maxWrite());
+    const auto ready = [&] { return link.trySendData(from + done, part, &end); };
+    if (Status sent = send(link, nullptr, ready, deadline); !sent) return sent;
+    done += part;
+  }
+  return await(
+      nullptr, link.peer(), [&] { return link.hasLeft(end); }, deadline, "the network has not taken the data");
 }
 
 // Lets the adapter write into the peer's window. Messages arrive in their order, so a write is there before the peer
@@ -367,7 +396,7 @@ Status Windows::putByWrites(WindowLink& link, Window& window, uint64_t offset, c
     const uint64_t part = std::min<uint64_t>(bytes - done, link.maxWrite());
     const NetExposed to{peer->place.address + offset + done, peer->place.key};
     const auto ready = [&] { return link.tryWrite(to, from + done, part); };
-    if (Status sent = send(link, window, ready, deadline); !sent) return sent;
+    if (Status sent = send(link, &window, ready, deadline); !sent) return sent;
     done += part;
   }
   return signal == WindowFrame::kNoSignal ? Status::ok() : putByFrames(link, window, offset, from, 0, signal, deadline);
@@ -378,31 +407,30 @@ Status Windows::ask(WindowLink& link, Window& window, WindowLink::Peer& peer, in
   if (link.isKnown(peer)) return Status::ok();
   if (link.beginAsk(peer)) {
     const WindowFrame frame{.kind = WindowFrame::Kind::Ask, .window = window.number};
-    if (Status sent = send(link, window, frame, nullptr, deadline); !sent) return sent;
+    if (Status sent = send(link, &window, frame, nullptr, deadline); !sent) return sent;
   }
   return await(
-      window, link.peer(), [&] { return link.isKnown(peer); }, deadline, "the peer has not told where its window is");
+      &window, link.peer(), [&] { return link.isKnown(peer); }, deadline, "the peer has not told where its window is");
 }
 
 Status Windows::get(Window& window, int peer, uint64_t offset, uint8_t* to, uint64_t bytes, int64_t timeoutNanos) {
-  const Use use(*this, window, peer);
-  if (Status entered = use.entered(); !entered || bytes == 0) return entered;
+  if (bytes == 0) return Status::ok();
   if (const WindowMemory& memory = window.peers[peer]) {
     copyWindowData(to, memory.data() + offset, bytes);
     return Status::ok();
   }
+  const Call call(*this);
   const WindowFrame frame{.kind = WindowFrame::Kind::Get, .window = window.number, .offset = offset, .bytes = bytes};
   return request(*linkTo(peer), window, frame, nullptr, to, after(timeoutNanos));
 }
 
 Status Windows::add(Window& window, int peer, uint64_t offset, uint64_t addend, uint64_t* before,
                     int64_t timeoutNanos) {
-  const Use use(*this, window, peer);
-  if (Status entered = use.entered(); !entered) return entered;
   if (const WindowMemory& memory = window.peers[peer]) {
     *before = addToWindow(memory.data() + offset, addend);
     return Status::ok();
   }
+  const Call call(*this);
   const WindowFrame frame{
       .kind = WindowFrame::Kind::Add, .window = window.number, .offset = offset, .bytes = sizeof addend};
   return request(*linkTo(peer), window, frame, reinterpret_cast<const uint8_t*>(&addend),
@@ -413,10 +441,10 @@ Status Windows::add(Window& window, int peer, uint64_t offset, uint64_t addend, 
 Status Windows::request(WindowLink& link, Window& window, WindowFrame frame, const uint8_t* data, uint8_t* answer,
                         int64_t deadline) {
   frame.number = link.beginGet(answer, frame.bytes);
-  Status answered = send(link, window, frame, data, deadline);
+  Status answered = send(link, &window, frame, data, deadline);
   if (answered) {
     answered = await(
-        window, link.peer(), [&] { return link.isAnswered(frame.number); }, deadline,
+        &window, link.peer(), [&] { return link.isAnswered(frame.number); }, deadline,
         "the peer has not answered a get or an addition");
   }
   link.endGet(frame.number);
@@ -424,8 +452,8 @@ Status Windows::request(WindowLink& link, Window& window, WindowFrame frame, con
 }
 
 Status Windows::waitSignal(Window& window, int peer, uint32_t id, uint64_t count, int64_t timeoutNanos) {
-  const Use use(*this, window, peer);
-  if (Status entered = use.entered(); !entered) return entered;
+  std::optional<Call> call;
+  if (linkTo(peer) != nullptr) call.emplace(*this);
   const std::atomic<uint64_t>& raised = window.own.raised(peer, id);
   std::atomic<uint64_t>& taken = window.taken[static_cast<size_t>(peer) * WindowMemory::kSignals + id];
   const auto take = [&] {
@@ -436,16 +464,15 @@ Status Windows::waitSignal(Window& window, int peer, uint32_t id, uint64_t count
     }
     return false;
   };
-  return await(window, peer, take, after(timeoutNanos), "it has not raised the signals");
+  return await(&window, peer, take, after(timeoutNanos), "it has not raised the signals");
 }
 
 Status Windows::flush(Window& window, int peer, int64_t timeoutNanos) {
-  const Use use(*this, window, peer);
-  if (Status entered = use.entered(); !entered) return entered;
   if (window.peers[peer]) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return Status::ok();
   }
+  const Call call(*this);
   WindowLink& link = *linkTo(peer);
   if (!link.writes()) return flush(link, window, after(timeoutNanos));
   const std::shared_ptr<WindowLink::Peer> known = link.peerOf(window.number);
@@ -458,9 +485,10 @@ Status Windows::flush(Window& window, int peer, int64_t timeoutNanos) {
 Status Windows::flush(WindowLink& link, Window& window, int64_t deadline) {
   WindowFrame frame{.kind = WindowFrame::Kind::Flush, .window = window.number};
   frame.number = link.nextFlush();
-  if (Status sent = send(link, window, frame, nullptr, deadline); !sent) return sent;
+  if (Status sent = send(link, &window, frame, nullptr, deadline); !sent) return sent;
   return await(
-      window, link.peer(), [&] { return link.isFlushed(frame.number); }, deadline, "the peer has not applied all puts");
+      &window, link.peer(), [&] { return link.isFlushed(frame.number); }, deadline,
+      "the peer has not applied all puts");
 }
 
 }  // namespace jccl

@@ -39,13 +39,13 @@ class Windows final : public Attachment {
   // Opens the window with this number. `places`: what describe() returned on each rank, in rank order. The window must
   // not be used before all ranks have opened it. It lives as long as this object, closed or not.
   Status open(uint32_t number, uint8_t* data, size_t bytes, std::span<const uint8_t> places, Window** window);
-  // Ends the waits of threads that use the window; later calls fail. Returns at once.
+  // Ends the waits of threads that use the window. Returns at once.
   void endUse(Window& window);
-  // Waits until no thread uses the window, and drops the memory of other ranks. Must follow endUse().
+  // Drops the memory of other ranks. Must follow endUse(), and no thread may use the window.
   void close(Window& window);
 
-  // The caller has checked the arguments of the following methods. They return Invalid if the window is closed, and
-  // Timeout if the time passes first. After a Timeout of put() and get() some data may have moved.
+  // The caller has checked the arguments of the following methods. They return Invalid if a wait ends because of
+  // endUse(), and Timeout if the time passes first. After a Timeout of put() and get() some data may have moved.
   Status put(Window& window, int peer, uint64_t offset, const uint8_t* from, uint64_t bytes, uint32_t signal,
              int64_t timeoutNanos);
   Status get(Window& window, int peer, uint64_t offset, uint8_t* to, uint64_t bytes, int64_t timeoutNanos);
@@ -59,7 +59,7 @@ class Windows final : public Attachment {
   void release() override;
 
  private:
-  class Use;
+  class Call;
 
   Status connect();
   Status start();
@@ -71,16 +71,20 @@ class Windows final : public Attachment {
                      uint32_t signal, int64_t deadline);
   Status putByWrites(WindowLink& link, Window& window, uint64_t offset, const uint8_t* from, uint64_t bytes,
                      uint32_t signal, int64_t deadline);
+  Status putFromMemory(WindowLink& link, Window& window, uint64_t offset, const uint8_t* from, uint64_t bytes,
+                       uint32_t signal, int64_t deadline);
+  Status sendFromMemory(WindowLink& link, const WindowFrame& announcement, const uint8_t* from, int64_t deadline);
   Status ask(WindowLink& link, Window& window, WindowLink::Peer& peer, int64_t deadline);
   Status flush(WindowLink& link, Window& window, int64_t deadline);
   Status request(WindowLink& link, Window& window, WindowFrame frame, const uint8_t* data, uint8_t* answer,
                  int64_t deadline);
-  Status send(WindowLink& link, Window& window, const WindowFrame& frame, const uint8_t* data, int64_t deadline);
+  // `window`: its closing ends the wait; null: nothing but a failure does.
+  Status send(WindowLink& link, const Window* window, const WindowFrame& frame, const uint8_t* data, int64_t deadline);
   template <typename Ready>
-  Status send(WindowLink& link, Window& window, const Ready& ready, int64_t deadline);
-  // Waits until ready() returns true, which it does once.
+  Status send(WindowLink& link, const Window* window, const Ready& ready, int64_t deadline);
+  // Waits until ready() returns true, which it does once. `window`: as for send().
   template <typename Ready>
-  Status await(Window& window, int peer, Ready&& ready, int64_t deadline, const char* what);
+  Status await(const Window* window, int peer, Ready&& ready, int64_t deadline, const char* what);
   Status timedOut(int peer, const char* what, int64_t waitedNanos);
 
   Communicator& communicator_;

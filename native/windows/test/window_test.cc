@@ -59,6 +59,27 @@ class Link {
     link_->poll(0);
   }
 
+  // Sends a part of announced data. The network stores it at the posted place if `inPlace`.
+  void sendPart(const std::vector<uint8_t>& data, uint64_t number, bool inPlace = false) {
+    ASSERT_TRUE(peer_.hasCredit());
+    ZeroCopySlot& slot = fromPeer_.zeroCopySlot(peer_.step);
+    uint8_t* place = peer_.memory.simpleSlot(peer_.step);
+    slot.userData = nullptr;
+    if (inPlace) {
+      ASSERT_EQ(peer_.step + 1, slot.postedFor.load());
+      ASSERT_EQ(data.size(), slot.postedBytes);
+      ASSERT_EQ(windowDataCheck(number), slot.postedCheck);
+      slot.userData = place = slot.postedAddress;
+    }
+    std::memcpy(place, data.data(), data.size());
+    peer_.publish(Protocol::Simple, static_cast<uint32_t>(data.size()), windowDataCheck(number));
+    link_->poll(0);
+    slot.userData = nullptr;
+  }
+  bool isPosted(uint64_t ahead) {
+    return fromPeer_.zeroCopySlot(peer_.step + ahead).postedFor.load() == peer_.step + ahead + 1;
+  }
+
   // Takes the next answer; false if there is none.
   bool answer(WindowFrame* frame) {
     if (!answers_.isPublished()) return false;
@@ -109,6 +130,11 @@ WindowFrame other(Kind kind, uint64_t offset, uint64_t bytes, uint64_t number, u
   return {.kind = kind, .window = window, .offset = offset, .bytes = bytes, .number = number};
 }
 
+WindowFrame announce(uint64_t offset, uint64_t bytes, uint32_t signal = WindowFrame::kNoSignal,
+                     uint32_t window = kOpen) {
+  return {.kind = Kind::Data, .window = window, .signal = signal, .offset = offset, .bytes = bytes};
+}
+
 const BadFrame kBadFrames[] = {
     {"a put that begins behind the window", put(kBytes + 1, 0), 0, "outside of the window of bytes=1000"},
     {"a put that ends behind the window", put(kBytes - 7, 8), 8, "outside of the window"},
@@ -138,7 +164,13 @@ const BadFrame kBadFrames[] = {
     {"an answer to no flush", other(Kind::Flushed, 0, 0, 1), 0, "answers no flush"},
     {"a flush with data", other(Kind::Flush, 0, 0, 1), 8, "does not fit the kind and bytes"},
     {"kind 0", other(Kind{0}, 0, 0, 0), 0, "unknown kind"},
-    {"kind 9", other(Kind{9}, 0, 0, 0), 0, "unknown kind"},
+    {"kind 10", other(Kind{10}, 0, 0, 0), 0, "unknown kind"},
+    {"data that ends behind the window", announce(1, kBytes), 0, "outside of the window of bytes=1000"},
+    {"data whose end overflows", announce(8, kHuge - 3), 0, "outside of the window"},
+    {"data of no bytes", announce(0, 0), 0, "expected a put"},
+    {"data in the frame", announce(0, 8), 8, "does not fit the kind and bytes"},
+    {"data with a signal out of range", announce(0, 8, WindowMemory::kSignals), 0, "expected one below 64"},
+    {"data for a window that is not open", announce(0, 8, WindowFrame::kNoSignal, kOpen + 1), 0, "no such window"},
     {"a negative kind", other(Kind{~0u}, 0, 0, 0), 0, "unknown kind"},
 };
 
@@ -255,7 +287,7 @@ TEST(WindowFrames, OfRandomBytesWriteNothingOutsideOfTheWindow) {
   const size_t rounds = kSanitized ? 10'000 : 100'000;
   for (size_t round = 0; round < rounds; ++round) {
     WindowFrame frame;
-    frame.kind = static_cast<Kind>(random() % 10);
+    frame.kind = static_cast<Kind>(random() % 11);
     frame.window = random() % 4 == 0 ? static_cast<uint32_t>(random()) : kOpen;
     frame.signal = random() % 2 == 0 ? WindowFrame::kNoSignal : static_cast<uint32_t>(number(70));
     frame.offset = number(kBytes);
@@ -274,6 +306,72 @@ TEST(WindowFrames, OfRandomBytesWriteNothingOutsideOfTheWindow) {
     }
   }
   EXPECT_GT(applied, rounds / 40);
+}
+
+TEST(WindowData, GoesToItsPlaceWithFramesBetweenItsPartsAndRaisesItsSignalAtTheEnd) {
+  for (const bool inPlace : {false, true}) {
+    SCOPED_TRACE(inPlace);
+    Link link;
+    link.send(announce(100, 300, 3), kWindowFrameBytes);
+    const WindowMemory memory(link.memory().data(), kBytes);
+    // The peer's parts are shorter than a slot, for which places are posted, except the last one.
+    link.sendPart(std::vector<uint8_t>(100, 1), 0);
+    EXPECT_TRUE(link.isPosted(0));
+    link.send(put(0, 8), kWindowFrameBytes + 8);
+    link.sendPart(std::vector<uint8_t>(50, 2), 1);
+    EXPECT_EQ(0u, memory.raised(1, 3).load());
+    link.sendPart(std::vector<uint8_t>(150, 3), 2, inPlace);
+    EXPECT_EQ(1u, memory.raised(1, 3).load());
+    EXPECT_FALSE(link.isPosted(0));
+    EXPECT_TRUE(link.failures.empty());
+    const uint8_t* bytes = link.memory().data();
+    for (size_t i = 0; i < kBytes; ++i) {
+      const int expected = i < 8 ? 0xEE : i < 100 ? 0 : i < 200 ? 1 : i < 250 ? 2 : i < 400 ? 3 : 0;
+      ASSERT_EQ(expected, bytes[i]) << i;
+    }
+    EXPECT_TRUE(link.memory().intact());
+  }
+}
+
+TEST(WindowData, ThatBreaksTheRulesFailsTheLink) {
+  const std::vector<uint8_t> part(100, 1);
+  const std::vector<std::pair<const char*, std::function<void(Link&)>>> wrong = {
+      {"not a frame of a window", [&](Link& link) { link.sendPart(part, 0); }},
+      {"a part of bytes=100 does not fit, left=99",
+       [&](Link& link) {
+         link.send(announce(0, 99), kWindowFrameBytes);
+         link.sendPart(part, 0);
+       }},
+      {"a part of bytes=0 does not fit",
+       [&](Link& link) {
+         link.send(announce(0, 99), kWindowFrameBytes);
+         link.sendPart({}, 0);
+       }},
+      {"not a frame of a window",
+       [&](Link& link) {
+         link.send(announce(0, 200), kWindowFrameBytes);
+         link.sendPart(part, 1);
+       }},
+      {"earlier data has not arrived, left=100",
+       [&](Link& link) {
+         link.send(announce(0, 200), kWindowFrameBytes);
+         link.sendPart(part, 0);
+         link.send(announce(0, 200), kWindowFrameBytes);
+       }},
+      {"not a frame of a window",
+       [&](Link& link) {
+         link.send(announce(0, 100), kWindowFrameBytes);
+         link.sendPart(part, 0);
+         link.sendPart(part, 1);
+       }},
+  };
+  for (const auto& [text, send] : wrong) {
+    Link link;
+    send(link);
+    ASSERT_EQ(1u, link.failures.size()) << text;
+    EXPECT_NE(std::string::npos, link.failures[0].find(text)) << link.failures[0];
+    EXPECT_TRUE(link.memory().intact());
+  }
 }
 
 // Two ranks on two hosts, each with an open window.
@@ -366,11 +464,17 @@ TEST(WindowsOverSockets, AFrameThatBreaksTheRulesFailsTheTargetsCommunicator) {
   }
 }
 
-// Over verbs, puts of more than 4 KiB are writes of the adapter, and smaller ones are frames, which the target's CPU
-// applies later than an adapter writes. Small and large puts to the same bytes must still take effect in their order.
-TEST(WindowsOverVerbs, PutsOfAllSizesToTheSameBytesTakeEffectInOrder) {
+// Large puts do not become frames: over verbs the adapter writes them, over sockets they are sent out of the caller's
+// memory and stored at their place as they arrive. The target's CPU applies frames later. Small and large puts to the
+// same bytes must still take effect in their order.
+class WindowsOver : public ::testing::TestWithParam<TransportKind> {};
+
+INSTANTIATE_TEST_SUITE_P(Networks, WindowsOver, ::testing::Values(TransportKind::Ib, TransportKind::Socket),
+                         [](const auto& of) { return of.param == TransportKind::Ib ? "verbs" : "sockets"; });
+
+TEST_P(WindowsOver, PutsOfAllSizesToTheSameBytesTakeEffectInOrder) {
   constexpr size_t kWindow = 3'000'000;
-  WindowRanks ranks(TransportKind::Ib, kWindow);
+  WindowRanks ranks(GetParam(), kWindow);
   Windows& origin = ranks.windows(0);
   Window& window = ranks.window(0);
   std::vector<uint8_t> model(kWindow), data(kWindow), got(kWindow);
@@ -388,6 +492,7 @@ TEST(WindowsOverVerbs, PutsOfAllSizesToTheSameBytesTakeEffectInOrder) {
     std::copy(data.begin(), data.begin() + (end - offset), model.begin() + offset);
     ASSERT_TRUE(
         ok(origin.put(window, 1, offset, data.data(), end - offset, round % 3 == 0 ? 5 : kNone, kTimeoutNanos)));
+    std::fill(data.begin(), data.end(), 0xEE);  // the memory may change when put() returns
     if (round % 3 == 0) {
       ASSERT_TRUE(ok(ranks.windows(1).waitSignal(ranks.window(1), 0, 5, 1, kTimeoutNanos)));
       ASSERT_EQ(0, std::memcmp(ranks.data(1), model.data(), kWindow)) << round;

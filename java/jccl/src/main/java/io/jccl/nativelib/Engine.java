@@ -1,7 +1,5 @@
 package io.jccl.nativelib;
 
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -13,16 +11,9 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
 
     private static final long[] NOTHING = {};
 
-    private static final int DESTROYED = Integer.MIN_VALUE;
-    private static final long POLL_NANOS = 50_000;
-
     final long handle;
 
-    /**
-     * Count of threads inside the engine, plus DESTROYED once it is destroyed. Used instead of a JDK lock, which could
-     * stay held when the heap is full.
-     */
-    private final AtomicInteger inside = new AtomicInteger();
+    private final Users inside = new Users();
 
     Engine(long handle) {
         this.handle = handle;
@@ -45,16 +36,11 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
 
     /** Returns false once the engine is destroyed; otherwise the caller calls {@link #leave}. */
     final boolean enter() {
-        for (int threads = inside.get(); threads >= 0; threads = inside.get()) {
-            if (inside.compareAndSet(threads, threads + 1)) {
-                return true;
-            }
-        }
-        return false;
+        return inside.enter();
     }
 
     final void leave() {
-        inside.getAndDecrement();
+        inside.leave();
     }
 
     /** Ends every wait inside the engine, present and future, with a code. Returns at once and allocates nothing. */
@@ -115,13 +101,10 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
 
     /** Frees everything once no thread is inside; a second call does nothing. */
     public final void destroy() {
-        if (inside.getAndAccumulate(DESTROYED, (threads, bit) -> threads | bit) < 0) {
-            return;
+        if (inside.end()) {
+            inside.awaitNone();
+            free();
         }
-        while (inside.get() != DESTROYED) {
-            LockSupport.parkNanos(this, POLL_NANOS); // queries are short
-        }
-        free();
     }
 
     /** Returns the answer to a question; {@code otherwise} if the answer is null or the engine is destroyed. */

@@ -2,6 +2,7 @@ package io.jccl.nativelib;
 
 import io.jccl.JcclException;
 import java.lang.annotation.Native;
+import java.lang.invoke.VarHandle;
 import java.util.List;
 
 /**
@@ -9,7 +10,7 @@ import java.util.List;
  *
  * <p>One thread at a time calls {@link #describe} and {@link #open}, while no operation runs. Any thread may call the
  * other methods. Callers have checked the arguments. A call that returns a code below {@link Code#OK} leaves its reason
- * to {@link NativeEngine#callError()}.
+ * to {@link NativeEngine#callError()}. After {@link #endUse} all calls return {@link Code#INVALID}.
  */
 public final class NativeWindow {
 
@@ -23,10 +24,16 @@ public final class NativeWindow {
 
     private final NativeEngine engine;
     private final long window;
+    private final boolean[] isMapped; // by rank: this process has mapped the memory of that rank
+    private final Users users = new Users(); // the engine is not destroyed before endUse(), which waits for them
 
-    private NativeWindow(NativeEngine engine, long window) {
+    private NativeWindow(NativeEngine engine, long window, int size) {
         this.engine = engine;
         this.window = window;
+        isMapped = new boolean[size];
+        for (int peer = 0; peer < size; peer++) {
+            isMapped[peer] = isMapped(window, peer);
+        }
     }
 
     /** Prepares an engine for windows; to be called before any other thread uses the engine. */
@@ -72,7 +79,7 @@ public final class NativeWindow {
         if (window == 0) {
             throw new JcclException("the window cannot be opened: " + NativeEngine.callError());
         }
-        return new NativeWindow(engine, window);
+        return new NativeWindow(engine, window, places.size());
     }
 
     /**
@@ -83,25 +90,25 @@ public final class NativeWindow {
      * @return a code
      */
     public int put(int peer, long offset, long from, long bytes, int signal, long timeoutNanos) {
-        if (!engine.enter()) {
-            return Code.ABORTED;
+        if (!users.enter()) {
+            return Code.INVALID;
         }
         try {
             return put(window, peer, offset, from, bytes, signal, timeoutNanos);
         } finally {
-            engine.leave();
+            users.leave();
         }
     }
 
     /** Reads from the window of a rank; returns a code when the data is at {@code to}. */
     public int get(int peer, long offset, long to, long bytes, long timeoutNanos) {
-        if (!engine.enter()) {
-            return Code.ABORTED;
+        if (!users.enter()) {
+            return Code.INVALID;
         }
         try {
             return get(window, peer, offset, to, bytes, timeoutNanos);
         } finally {
-            engine.leave();
+            users.leave();
         }
     }
 
@@ -112,13 +119,13 @@ public final class NativeWindow {
      * @return a code
      */
     public int add(int peer, long offset, long addend, long before, long timeoutNanos) {
-        if (!engine.enter()) {
-            return Code.ABORTED;
+        if (!users.enter()) {
+            return Code.INVALID;
         }
         try {
             return add(window, peer, offset, addend, before, timeoutNanos);
         } finally {
-            engine.leave();
+            users.leave();
         }
     }
 
@@ -128,44 +135,53 @@ public final class NativeWindow {
      * @return a code; {@link Code#TIMEOUT} if the time passes first, with no signal taken
      */
     public int waitSignal(int peer, int id, long count, long timeoutNanos) {
-        if (!engine.enter()) {
-            return Code.ABORTED;
+        if (!users.enter()) {
+            return Code.INVALID;
         }
         try {
             return waitSignal(window, peer, id, count, timeoutNanos);
         } finally {
-            engine.leave();
+            users.leave();
         }
     }
 
     /** Waits until everything that this rank has put is in the memory of a rank; returns a code. */
     public int flush(int peer, long timeoutNanos) {
-        if (!engine.enter()) {
-            return Code.ABORTED;
+        if (isMapped[peer]) {
+            VarHandle.fullFence(); // a put has stored its data there itself
+            return Code.OK;
+        }
+        if (!users.enter()) {
+            return Code.INVALID;
         }
         try {
             return flush(window, peer, timeoutNanos);
         } finally {
-            engine.leave();
+            users.leave();
         }
     }
 
-    /** Ends the waits of threads that use the window. Their calls, and all later ones, return {@link Code#INVALID}. */
+    /**
+     * Ends the waits of threads that use the window, and waits until none of them does. To be called before the engine
+     * is destroyed.
+     */
     public void endUse() {
+        users.end();
         if (engine.enter()) {
             try {
                 endUse(window);
+                users.awaitNone();
             } finally {
                 engine.leave();
             }
         }
     }
 
-    /** Waits until no thread of this rank uses the window, and drops the memory of other ranks. */
+    /** Like {@link #endUse}; then drops the memory of other ranks. */
     public void close() {
+        endUse();
         if (engine.enter()) {
             try {
-                endUse(window);
                 close(window);
             } finally {
                 engine.leave();
@@ -192,6 +208,8 @@ public final class NativeWindow {
     private static native byte[] describe(long engine, long address, long totalBytes);
 
     private static native long open(long engine, int number, long address, long bytes, byte[] places);
+
+    private static native boolean isMapped(long window, int peer);
 
     private static native int put(
             long window, int peer, long offset, long from, long bytes, int signal, long timeoutNanos);

@@ -310,6 +310,9 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
                     bytes,
                     Deadlines.nanos(initialized.facts().timeout()));
             windows.add(window);
+            if (closing.get()) {
+                window.endUse(); // close() may not have seen the window
+            }
             return window;
         }
     }

@@ -180,12 +180,24 @@ public final class WindowAllocation implements Window {
         requireWithin(peer, offsetBytes, source.bytes());
         begin(peer);
         String call = signal == NO_SIGNAL ? "put" : "putSignal";
-        move(source, (part, address, offset) -> {
-            boolean last = offset + part.bytes() == source.bytes();
-            int code = window.put(
-                    peer, offsetBytes + offset, address, part.bytes(), last ? signal : NO_SIGNAL, timeoutNanos);
+        if (HeapStaging.isHeap(source) || MemoryHold.isNeeded(source)) {
+            move(source, (part, address, offset) -> {
+                boolean last = offset + part.bytes() == source.bytes();
+                int code = window.put(
+                        peer, offsetBytes + offset, address, part.bytes(), last ? signal : NO_SIGNAL, timeoutNanos);
+                check(code, call, peer, offsetBytes, source.bytes());
+            });
+            return;
+        }
+        // A small put within a host takes less time than the objects of move() would.
+        source.pin();
+        try {
+            int code = window.put(peer, offsetBytes, source.pinnedAddress(), source.bytes(), signal, timeoutNanos);
             check(code, call, peer, offsetBytes, source.bytes());
-        });
+        } finally {
+            source.unpin();
+            Reference.reachabilityFence(source);
+        }
     }
 
     @Override
