@@ -1,0 +1,5 @@
+/** Operations on tensors of the JavaCPP presets of PyTorch: see {@link io.jccl.pytorch.Distributed}. */
+@NullMarked
+package io.jccl.pytorch;
+
+import org.jspecify.annotations.NullMarked;
