@@ -1,4 +1,7 @@
-/** Operations on tensors of the JavaCPP presets of PyTorch: see {@link io.jccl.pytorch.Distributed}. */
+/**
+ * Distributed training with the JavaCPP presets of PyTorch: see {@link io.jccl.pytorch.DistributedDataParallel} and
+ * {@link io.jccl.pytorch.Distributed}.
+ */
 @NullMarked
 package io.jccl.pytorch;
 

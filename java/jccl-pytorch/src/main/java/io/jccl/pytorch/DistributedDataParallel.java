@@ -1,0 +1,508 @@
+package io.jccl.pytorch;
+
+import io.jccl.Communicator;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.JcclException;
+import io.jccl.ReduceOp;
+import io.jccl.Work;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
+import org.bytedeco.pytorch.Module;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Trains a module on all ranks of a communicator: averages the gradients while the backward pass computes them, as
+ * {@code torch.nn.parallel.DistributedDataParallel}.
+ *
+ * <pre>{@code
+ * try (DistributedDataParallel ddp = DistributedDataParallel.over(comm, module)) {
+ *     for (Batch batch : batches) {
+ *         optimizer.zero_grad();
+ *         loss(module, batch).backward();
+ *         ddp.synchronize();
+ *         optimizer.step();
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>All ranks build the same module and call the same methods in the same order. Building copies the parameters and
+ * buffers of rank 0 to all ranks, so afterwards all ranks have the same parameters, bit for bit, after every step.
+ *
+ * <p>Gradients become views of buckets in shared memory. Once all gradients of a bucket are there, it is averaged while
+ * the backward pass continues. {@link #synchronize()} waits for the last bucket. Call it after each backward pass that is
+ * not within {@link #noSync()}, on all ranks, before anything reads the gradients.
+ *
+ * <p>Backward passes of one object must not run at the same time. While it is open, a static set refers to it, because
+ * libtorch does not keep Java's hooks alive: close it.
+ */
+public final class DistributedDataParallel implements AutoCloseable {
+
+    private static final Set<DistributedDataParallel> OPEN = ConcurrentHashMap.newKeySet();
+
+    private static final byte USED = 1; // a flag of a parameter: this rank has used it
+    private static final byte MISSING = 2; // a flag of a rank: the last backward pass did not reach all parameters
+    private static final byte FAILED = 4; // a flag of a rank: its synchronize() throws
+
+    private final ModuleState state;
+    private final boolean findUnusedParameters;
+    private final boolean broadcastBuffers;
+    private final CommHook commHook;
+    private final List<ReducedParameter> parameters; // in the order of their buckets
+    private final List<GradientBucket> buckets;
+    private final ModuleState.@Nullable BufferBroadcast bufferBroadcast; // null if there is nothing to broadcast
+
+    // Guarded by this, because hooks are called by threads of libtorch.
+    private Communicator comm;
+    private final List<ReducedParameter> arrived = new ArrayList<>(); // autograd adds their gradients
+    private int nextBucket; // the first that is not issued
+    private int noSyncs;
+    private @Nullable Throwable failure; // of a hook: libtorch would keep only its text
+    private boolean hookFailed; // the failure is that of a CommHook
+    private boolean averaged; // this rank has all averages, but does not know whether all other ranks have
+    private long steps;
+    private boolean closed;
+
+    private DistributedDataParallel(Builder builder) {
+        this.comm = builder.comm;
+        this.findUnusedParameters = builder.findUnusedParameters;
+        this.commHook = builder.commHook;
+        this.state = ModuleState.of(
+                builder.module,
+                comm,
+                "options bucketBytes=" + builder.bucketBytes + " findUnusedParameters=" + findUnusedParameters
+                        + " broadcastBuffers=" + builder.broadcastBuffers);
+        this.broadcastBuffers = builder.broadcastBuffers && !state.buffers().isEmpty();
+        state.broadcast(comm);
+        ComputeThreads.limit(comm);
+        this.buckets = GradientBucket.divide(state.trainable(), builder.bucketBytes);
+        this.parameters =
+                buckets.stream().flatMap(bucket -> bucket.parameters().stream()).toList();
+        this.bufferBroadcast = broadcastBuffers ? new ModuleState.BufferBroadcast(state.buffers()) : null;
+        parameters.forEach(parameter -> parameter.listen(() -> arrived(parameter)));
+        OPEN.add(this);
+    }
+
+    /** Builds with the default options. All ranks must call this. */
+    public static DistributedDataParallel over(Communicator comm, Module module) {
+        return builder(comm, module).build();
+    }
+
+    /**
+     * Returns a builder.
+     *
+     * @param comm the ranks that train
+     * @param module the module that this rank trains, with all its parameters in host memory
+     */
+    public static Builder builder(Communicator comm, Module module) {
+        return new Builder(comm, module);
+    }
+
+    /** Called before autograd adds a gradient. Throws nothing, because libtorch would lose the exception. */
+    private synchronized void arrived(ReducedParameter parameter) {
+        parameter.markUsed();
+        if (noSyncs > 0 || failure != null || closed) {
+            return;
+        }
+        try {
+            Tensors.inScope(() -> {
+                collect(false);
+                if (parameter.stage() != ReducedParameter.Stage.WAITING) {
+                    throw new IllegalStateException(parameter.name()
+                            + ": got a second gradient before synchronize(); call synchronize() after each backward"
+                            + " pass, or run backward passes that only accumulate gradients within noSync()");
+                }
+                parameter.arrive();
+                arrived.add(parameter);
+            });
+        } catch (Throwable e) {
+            failure = e;
+        }
+    }
+
+    /**
+     * Moves gradients that autograd has added to their buckets, and issues complete buckets in order.
+     *
+     * @param all true if the backward pass has ended, so that all have been added
+     */
+    private void collect(boolean all) {
+        for (int i = 0; i < arrived.size(); i++) {
+            if (all || arrived.get(i).isAdded()) {
+                arrived.remove(i--).moveToBucket();
+            }
+        }
+        while (nextBucket < buckets.size() && buckets.get(nextBucket).isComplete()) {
+            issue(buckets.get(nextBucket++));
+        }
+    }
+
+    private void issue(GradientBucket bucket) {
+        try {
+            bucket.issue(comm, commHook);
+        } catch (Throwable e) {
+            hookFailed = true;
+            if (comm.failure().isEmpty()) {
+                comm.abort(); // other ranks may have issued operations that this rank has not
+            }
+            throw e;
+        }
+    }
+
+    /**
+     * Waits until the gradients of all parameters are the averages over all ranks. All ranks must call this after the
+     * last backward pass of a step, and before they read or change gradients.
+     *
+     * <p>A gradient of a parameter that no rank has used in the step stays as it was, undefined or not.
+     *
+     * @throws IllegalStateException on all ranks, if a parameter got no gradient on some rank although unused parameters
+     *     were not announced; on a rank whose backward passes were not followed by this call each, and then on the other
+     *     ranks too
+     * @throws JcclException if the communicator fails; see {@link #recover}
+     */
+    public synchronized void synchronize() {
+        requireOpen();
+        if (noSyncs > 0) {
+            throw new IllegalStateException("noSync=" + noSyncs
+                    + ": expected synchronize() outside of noSync(); close it before the last backward pass of a step");
+        }
+        try {
+            Tensors.withoutGradient(this::synchronizeGradients);
+        } finally {
+            arrived.clear();
+            nextBucket = 0;
+            failure = null;
+            hookFailed = false;
+            buckets.forEach(GradientBucket::reset);
+        }
+    }
+
+    private void synchronizeGradients() {
+        if (hookFailed) {
+            throw thrown(failure); // the cause of the abort
+        }
+        List<ReducedParameter> filled = new ArrayList<>();
+        Throwable local = failure;
+        collect(true);
+        for (ReducedParameter parameter : parameters) {
+            if (parameter.stage() == ReducedParameter.Stage.WAITING) {
+                parameter.fill();
+                filled.add(parameter);
+            }
+        }
+        collect(true);
+        Work buffers = bufferBroadcast == null ? null : bufferBroadcast.issue(comm);
+        Flags flags = new Flags(local != null, filled);
+        Work agreement = comm.allReduce(flags.buffer(), ReduceOp.BOR);
+        buckets.forEach(GradientBucket::await);
+        if (buffers != null) {
+            buffers.await();
+            bufferBroadcast.complete(comm);
+        }
+        if (findUnusedParameters) {
+            agreement.await();
+            for (ReducedParameter parameter : filled) {
+                parameter.settle(flags.isUsed(parameter));
+            }
+            agreement = comm.barrier();
+        } else {
+            filled.forEach(parameter -> parameter.settle(true));
+        }
+        averaged = local == null;
+        agreement.await();
+        averaged = false;
+        if (local != null) {
+            throw thrown(local);
+        }
+        flags.requireSuccess(filled);
+        steps++;
+    }
+
+    /** What a rank tells the others at the end of a step: a byte for each parameter, and one for each rank. */
+    private final class Flags {
+
+        private final byte[] mine = new byte[parameters.size() + comm.size()];
+        private final ByteBuffer all = ByteBuffer.allocateDirect(mine.length);
+
+        Flags(boolean failed, List<ReducedParameter> filled) {
+            for (int i = 0; i < parameters.size(); i++) {
+                mine[i] = parameters.get(i).isUsed() ? USED : 0;
+            }
+            mine[parameters.size() + comm.rank()] =
+                    (byte) ((failed ? FAILED : 0) | (filled.isEmpty() || findUnusedParameters ? 0 : MISSING));
+            all.put(mine).flip();
+        }
+
+        DataBuffer buffer() {
+            return DataBuffer.of(all, DataType.UINT8);
+        }
+
+        boolean isUsed(ReducedParameter parameter) {
+            return (all.get(parameters.indexOf(parameter)) & USED) != 0;
+        }
+
+        private List<Integer> ranksWith(byte flag) {
+            return IntStream.range(0, comm.size())
+                    .filter(rank -> (all.get(parameters.size() + rank) & flag) != 0)
+                    .boxed()
+                    .toList();
+        }
+
+        void requireSuccess(List<ReducedParameter> filled) {
+            if (!ranksWith(MISSING).isEmpty()) {
+                throw new IllegalStateException("ranks=" + ranksWith(MISSING)
+                        + ": the backward pass did not reach all parameters"
+                        + (filled.isEmpty()
+                                ? ""
+                                : ", on this rank not " + filled.get(0).name())
+                        + "; expected a gradient for each. Use them in the loss, freeze them before, or build with"
+                        + " findUnusedParameters(true)");
+            }
+            if (!ranksWith(FAILED).isEmpty()) {
+                throw new IllegalStateException("ranks=" + ranksWith(FAILED)
+                        + ": synchronize() failed there; see the exceptions of these ranks");
+            }
+        }
+    }
+
+    private static RuntimeException thrown(Throwable failure) {
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        return (RuntimeException) failure; // hooks declare no checked exceptions
+    }
+
+    /**
+     * Begins a part of the program in which backward passes only accumulate this rank's gradients:
+     *
+     * <pre>{@code
+     * try (DistributedDataParallel.NoSync accumulating = ddp.noSync()) {
+     *     loss(module, first).backward();
+     * }
+     * loss(module, second).backward();
+     * ddp.synchronize(); // averages the sums of both
+     * }</pre>
+     *
+     * @throws IllegalStateException if a backward pass has ended without {@link #synchronize()}
+     */
+    public synchronized NoSync noSync() {
+        requireOpen();
+        if (nextBucket > 0 || !arrived.isEmpty() || failure != null) {
+            throw new IllegalStateException(
+                    "expected noSync() after synchronize(); the gradients of the last backward pass are being averaged");
+        }
+        noSyncs++;
+        return new NoSync();
+    }
+
+    /** A part of the program without averaging; {@link #close} ends it. */
+    public final class NoSync implements AutoCloseable {
+
+        private boolean ended;
+
+        private NoSync() {}
+
+        @Override
+        public void close() {
+            synchronized (DistributedDataParallel.this) {
+                if (!ended) {
+                    ended = true;
+                    noSyncs--;
+                }
+            }
+        }
+    }
+
+    /**
+     * Checks that all ranks have the same parameters, and the same buffers if these are broadcast. All ranks must call
+     * this.
+     *
+     * @throws IllegalArgumentException on all ranks if a value differs; the message names the first that does
+     */
+    public synchronized void requireEqualParameters() {
+        requireOpen();
+        state.requireSameValues(comm, broadcastBuffers);
+    }
+
+    /**
+     * Continues with the ranks that remain after a failure. All remaining ranks must call this.
+     *
+     * <pre>{@code
+     * } catch (PeerFailedException e) {
+     *     Communicator rest = comm.shrink(e.failedRanks());
+     *     comm.close();
+     *     comm = rest;
+     *     ddp.recover(comm, optimizer::step);
+     * }
+     * }</pre>
+     *
+     * <p>If a rank has taken the step that failed, or if all ranks have the averaged gradients for it, the ranks that have
+     * not taken the step take it here. Otherwise no rank takes it, and its gradients are discarded. So afterwards all
+     * ranks have the same parameters and the same state of the optimizer. A rank takes a step when {@link #synchronize()}
+     * returns, so call {@code optimizer.step()} directly after it, and this method before anything changes gradients. If this method throws because more ranks have died, call
+     * it again with a communicator of the remaining ranks.
+     *
+     * <p>Ranks that join have no state. Close this object, build a new one on all ranks, and send the optimizer's state to
+     * them.
+     *
+     * @param rest the ranks that remain
+     * @param step takes the optimizer's step: {@code optimizer::step}
+     * @throws IllegalStateException on all ranks if their steps do not belong together; the message names the first rank
+     *     whose steps do not
+     */
+    public synchronized void recover(Communicator rest, Runnable step) {
+        requireOpen();
+        if (rest == null || step == null) {
+            throw new IllegalArgumentException("rest=" + rest + " step=" + step
+                    + ": expected the communicator of the remaining ranks, and the optimizer's step");
+        }
+        long target = stepsToTake(rest);
+        if (steps < target) {
+            step.run();
+            steps = target;
+        }
+        averaged = false;
+        comm = rest;
+        Tensors.withoutGradient(() -> {
+            parameters.forEach(ReducedParameter::discard);
+            if (bufferBroadcast != null) {
+                bufferBroadcast.issue(comm).await();
+                bufferBroadcast.complete(comm);
+            }
+        });
+    }
+
+    /** Returns the number of steps from which all ranks continue. */
+    private long stepsToTake(Communicator rest) {
+        long[] mine = {steps, averaged ? 1 : 0};
+        long[] all = new long[mine.length * rest.size()];
+        rest.allGather(DataBuffer.of(mine), DataBuffer.of(all)).await();
+        long most = 0;
+        boolean next = true; // all ranks have the averages for the step after `most`
+        for (int rank = 0; rank < rest.size(); rank++) {
+            most = Math.max(most, all[2 * rank]);
+        }
+        for (int rank = 0; rank < rest.size(); rank++) {
+            long reached = all[2 * rank] + all[2 * rank + 1];
+            if (reached < most) {
+                throw new IllegalStateException("rank=" + rank + " steps=" + all[2 * rank] + ": expected " + most
+                        + "; every rank recovers with the object that it has trained with");
+            }
+            next &= reached > most;
+        }
+        return next ? most + 1 : most;
+    }
+
+    /** Returns the communicator of the ranks that train: that of the builder, or of the last {@link #recover}. */
+    public synchronized Communicator communicator() {
+        return comm;
+    }
+
+    /** Returns the number of averaged steps, the same on all ranks after a step and after {@link #recover}. */
+    public synchronized long steps() {
+        return steps;
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw new IllegalStateException("closed: expected an open DistributedDataParallel; build a new one");
+        }
+    }
+
+    /**
+     * Removes the hooks and frees the buckets. Gradients keep their values. Operations in flight are not awaited. Does not
+     * close the communicator.
+     */
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        OPEN.remove(this);
+        Tensors.withoutGradient(() -> buckets.forEach(GradientBucket::close));
+        if (bufferBroadcast != null) {
+            bufferBroadcast.close();
+        }
+    }
+
+    /** Options of a {@link DistributedDataParallel}, which must be the same on all ranks. */
+    public static final class Builder {
+
+        private static final long BUCKET_BYTES = 25 << 20;
+
+        private final Communicator comm;
+        private final Module module;
+        private long bucketBytes = BUCKET_BYTES;
+        private boolean findUnusedParameters;
+        private boolean broadcastBuffers = true;
+        private CommHook commHook = CommHook.AVERAGE;
+
+        private Builder(Communicator comm, Module module) {
+            if (comm == null || module == null) {
+                throw new IllegalArgumentException(
+                        "comm=" + comm + " module=" + module + ": expected a communicator and a module");
+            }
+            this.comm = comm;
+            this.module = module;
+        }
+
+        /**
+         * Sets the size from which a bucket takes no further gradients. Larger buckets need fewer operations, smaller ones
+         * begin earlier.
+         *
+         * @param bucketBytes at least 1; 25 MiB unless set
+         */
+        public Builder bucketBytes(long bucketBytes) {
+            if (bucketBytes < 1) {
+                throw new IllegalArgumentException(
+                        "bucketBytes=" + bucketBytes + ": expected a positive size, for example " + BUCKET_BYTES);
+            }
+            this.bucketBytes = bucketBytes;
+            return this;
+        }
+
+        /**
+         * Sets whether a step may leave out parameters, also other ones on each rank. If so, the ranks agree in each step
+         * on the parameters that any rank has used, which takes one more small operation. False unless set.
+         */
+        public Builder findUnusedParameters(boolean findUnusedParameters) {
+            this.findUnusedParameters = findUnusedParameters;
+            return this;
+        }
+
+        /**
+         * Sets whether each step copies the buffers of rank 0, such as running means and variances of batch normalization,
+         * to all ranks. If not, each rank has those of its own samples. True unless set.
+         */
+        public Builder broadcastBuffers(boolean broadcastBuffers) {
+            this.broadcastBuffers = broadcastBuffers;
+            return this;
+        }
+
+        /** Sets how the gradients of a bucket are averaged; {@link CommHook#AVERAGE} unless set. */
+        public Builder commHook(CommHook commHook) {
+            if (commHook == null) {
+                throw new IllegalArgumentException("commHook=null: expected a hook, for example CommHook.AVERAGE");
+            }
+            this.commHook = commHook;
+            return this;
+        }
+
+        /**
+         * Creates the {@link DistributedDataParallel}, and copies the parameters and buffers of rank 0 to all ranks. All
+         * ranks must call this. If the environment names no number of threads, divides the cores of this host among its
+         * ranks for libtorch, and logs it.
+         *
+         * @throws IllegalArgumentException on all ranks if parameters, buffers or options differ, with the name of the
+         *     first that does; on this rank only, if the module has no trainable parameters, or parameters that are sparse,
+         *     complex or not in host memory
+         */
+        public DistributedDataParallel build() {
+            return new DistributedDataParallel(this);
+        }
+    }
+}
