@@ -18,6 +18,7 @@
 #include "engine/added_schedule.h"
 #include "engine/operation.h"
 #include "engine/rank_hosts.h"
+#include "engine/share_schedules.h"
 #include "primitives/connection.h"
 #include "primitives/host_primitives.h"
 #include "primitives/wait.h"
@@ -112,6 +113,8 @@ class Channel {
   void add(int peer, HostLinks& links);
   HostLinks linksInside();  // to the other ranks of this rank's host, in rank order
   template <class Primitives>
+  void runByLeaders(const Operation& operation, const Transfer& transfer);
+  template <class Primitives>
   void reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const Transfer& transfer, uint8_t* space);
   template <class Primitives>
   void runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const Operation& operation, const Transfer& transfer,
@@ -120,15 +123,14 @@ class Channel {
   void gatherByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
   template <class Primitives>
   void scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
-
   template <class Primitives>
   void exchangeByHosts(HostLinks& hosts, const Operation& operation, const Transfer& whole, uint8_t* space);
-
   bool reserve(size_t bytes, MappedMemory& memory);
   size_t sliceCount(const Choice& choice, Protocol protocol, size_t elementBytes) const;
   template <class Primitives>
   bool scratchOf(int links, const Transfer& transfer, uint8_t*& space);
-  bool runsByHosts(const Operation& operation, const Transfer& transfer) const;
+  bool runsByHosts(const Operation& operation) const;
+  bool runsByShares(const Operation& operation, const Transfer& transfer) const;
   int leaderOf(int host, int root) const;
   bool sendsZeroCopy(const Operation& operation) const;
   bool allNet() const;
@@ -143,6 +145,9 @@ class Channel {
   std::vector<int> ringOrder_;  // [i]: the rank that is i places after this rank in the ring
   int ringPosition_ = 0;
   RankHosts hosts_;
+  // empty if there is one host, or more ranks than a direct operation may have
+  HostShares shares_;
+  ShareLinks shareLinks_;
   // used by a leader: in a reduce-scatter for the sum of its host's inputs, in an all-to-all for what crosses hosts
   MappedMemory hostMemory_;
   std::unique_ptr<AddedSchedule> added_;

@@ -1,6 +1,8 @@
 // Scratch memory in which a channel unpacks LL and LL128 chunks. Only sources with schedules include this header.
 #pragma once
 
+#include <type_traits>
+
 #include "engine/channel.h"
 
 namespace jccl {
@@ -13,6 +15,18 @@ bool Channel::scratch(int links, const Transfer& transfer, uint8_t*& space) {
     return scratch(slice * (links + 1), space);
   }
   return true;
+}
+
+template <class Primitives>
+inline constexpr bool kNarrows = std::is_same_v<Primitives, WirePrimitives>;
+
+template <class Primitives>
+bool Channel::scratchOf(int links, const Transfer& transfer, uint8_t*& space) {
+  if constexpr (kNarrows<Primitives>) {
+    return scratch(Primitives::scratchBytes(links, transfer.elementBytes), space);
+  } else {
+    return scratch<Primitives::kProtocol>(links, transfer, space);
+  }
 }
 
 }  // namespace jccl

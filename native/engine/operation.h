@@ -87,8 +87,11 @@ struct Choice {
   static constexpr uint16_t kTryZeroCopy = 1;
   // set only in a choice that native code returns: the operation ran in place
   static constexpr uint16_t kZeroCopyUsed = 2;
-  static constexpr uint16_t kTwoShot = 4;  // algorithm `direct`, all-reduce: two-shot, every rank reduces one part
-  // algorithm `direct`: only one rank of a host sends to other hosts (collectives/hosts.h)
+  // algorithm `direct`: in an all-reduce two-shot, every rank reduces one part; in an all-gather or reduce-scatter by
+  // hosts, every rank exchanges a share with other hosts (engine/host_shares.h)
+  static constexpr uint16_t kTwoShot = 4;
+  // algorithm `direct`: the ranks of a host act together towards other hosts. Without kTwoShot only one of them sends to
+  // other hosts (collectives/hosts.h)
   static constexpr uint16_t kByHosts = 8;
   // on GPUs: let copy engines move the data if the inputs of all ranks are in symmetric windows; else use the rest of
   // the choice

@@ -30,6 +30,7 @@ const Variant kVariants[] = {
     {"Direct", Algorithm::Direct},
     {"TwoShot", Algorithm::Direct, Choice::kTwoShot},
     {"ByHosts", Algorithm::Direct, Choice::kByHosts},
+    {"ByShares", Algorithm::Direct, Choice::kByHosts | Choice::kTwoShot},
 };
 
 // An operation and the format in which it crosses hosts.

@@ -19,7 +19,8 @@ constexpr Variant kVariants[] = {{"tree", Algorithm::Tree},
                                  {"ring", Algorithm::Ring},
                                  {"direct", Algorithm::Direct},
                                  {"direct_two_shot", Algorithm::Direct, Choice::kTwoShot},
-                                 {"direct_by_hosts", Algorithm::Direct, Choice::kByHosts}};
+                                 {"direct_by_hosts", Algorithm::Direct, Choice::kByHosts},
+                                 {"direct_by_shares", Algorithm::Direct, Choice::kByHosts | Choice::kTwoShot}};
 // All variants but the tree: in these, both ranks of a pair send chunks of equal sizes.
 constexpr std::span kSymmetricVariants = std::span(kVariants).subspan(1);
 
@@ -81,6 +82,54 @@ TEST_P(ZeroCopyTransfer, SumsAreExactOverAPlugin) {
   NetRanks ranks({0, 0, 1, 1}, TransportKind::Plugin,
                  [](CommunicatorConfig& config) { config.plugin = JCCL_TEST_PLUGIN_V12; });
   expectExactSums(ranks, GetParam());
+}
+
+// Gathers and scatters on all ranks again and again, also in place, and stores other values after each operation.
+void gatherAndScatter(NetRanks& ranks, size_t rank, size_t part) {
+  const size_t size = ranks.communicators.size();
+  const size_t all = size * part;
+  const auto run = [&](Collective collective, const float* send, float* recv) {
+    const Choice choice = choiceOf(Algorithm::Direct, Protocol::Simple, 1, 0, Choice::kByHosts | Choice::kTwoShot);
+    ASSERT_EQ(Code::Ok, ranks.communicators[rank]->engine().run(
+                            {collective, DataType::Float32, ReduceOp::Sum}, choice, reinterpret_cast<uint64_t>(send),
+                            reinterpret_cast<uint64_t>(recv), static_cast<int64_t>(part), 0, kTimeoutNanos))
+        << ranks.communicators[rank]->lastError();
+  };
+  std::vector<float> send(all), recv(all);
+  for (int round = 0; round < 4; ++round) {
+    const bool inPlace = round % 2 == 1;
+    for (size_t i = 0; i < all; ++i) send[i] = valueOf(rank, i, round);
+    float* out = inPlace ? send.data() : recv.data();
+    float* own = send.data() + rank * part;
+    run(Collective::AllGather, inPlace ? own : send.data(), out);
+    for (size_t i = 0; i < all; ++i) {
+      const size_t from = i / part;
+      ASSERT_EQ(valueOf(from, inPlace ? i : i % part, round), out[i]) << "part=" << part << " i=" << i;
+    }
+    for (size_t i = 0; i < all; ++i) send[i] = valueOf(rank, i, round);
+    out = inPlace ? own : recv.data();
+    run(Collective::ReduceScatter, send.data(), out);
+    for (size_t i = 0; i < part; ++i) {
+      float sum = 0;
+      for (size_t peer = 0; peer < size; ++peer) sum += valueOf(peer, rank * part + i, round);
+      ASSERT_EQ(sum, out[i]) << "part=" << part << " i=" << i;
+    }
+    std::fill(send.begin(), send.end(), -1e6f);
+    std::fill(recv.begin(), recv.end(), -1e6f);
+  }
+}
+
+TEST(ZeroCopyShares, PartsAreExactOnAllLayoutsOfHosts) {
+  for (const std::vector<int>& hosts : {std::vector<int>{0, 0, 1, 1}, {0, 1, 1, 1}, {0, 1, 0, 2, 1}}) {
+    NetRanks ranks(hosts);
+    for (const size_t part : {1, 1023, 8192, 32769, 300'007}) {
+      std::vector<std::thread> threads;
+      for (size_t rank = 0; rank < hosts.size(); ++rank) {
+        threads.emplace_back([&, rank] { gatherAndScatter(ranks, rank, part); });
+      }
+      for (std::thread& thread : threads) thread.join();
+    }
+  }
 }
 
 TEST_P(ZeroCopyTransfer, NothingTouchesTheBufferOfAFailedOperation) {

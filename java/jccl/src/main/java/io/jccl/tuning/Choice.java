@@ -15,7 +15,7 @@ import java.lang.annotation.Native;
  * +------------------------+--------+--------+--------+-----+-----+
  * flags: bit 0 = try zero copy first, and use the rest of the choice if not all buffers are shared
  *        bit 1 = set by native code in the choice that it returns: the buffers were used in place
- *        bit 2 = a two-shot direct all-reduce
+ *        bit 2 = a two-shot direct all-reduce; with bit 3: an operation by shares
  *        bit 3 = a direct operation by hosts
  *        bit 4 = try copy engines first, and use the rest of the choice if not all inputs are in symmetric memory
  * </pre>
@@ -25,8 +25,10 @@ import java.lang.annotation.Native;
  * @param channels number of channels: channels 0 to channels-1 are used
  * @param chunkBytes payload bytes of one step
  * @param tryZeroCopy whether shared buffers may be read and written in place
- * @param twoShot whether a direct all-reduce is two-shot: a reduce-scatter, then an all-gather
- * @param byHosts whether only one rank of each host sends to other hosts in a direct operation
+ * @param twoShot whether a direct all-reduce is two-shot: a reduce-scatter, then an all-gather; in an operation by
+ *     hosts: whether every rank exchanges a share of its host's data with other hosts
+ * @param byHosts whether the ranks of a host act together towards other hosts in a direct operation; unless
+ *     {@code twoShot}, only one of them sends to other hosts
  * @param tryCopies whether the copy engines of GPUs may move the data, out of the symmetric memory of peers
  */
 public record Choice(
@@ -113,6 +115,11 @@ public record Choice(
     /** Returns this choice with another number of channels. */
     Choice onChannels(int number) {
         return new Choice(algorithm, protocol, number, chunkBytes, tryZeroCopy, twoShot, byHosts, tryCopies);
+    }
+
+    /** Returns this choice with another size of steps. */
+    Choice inChunksOf(int bytes) {
+        return new Choice(algorithm, protocol, channels, bytes, tryZeroCopy, twoShot, byHosts, tryCopies);
     }
 
     /** Returns this choice for the case that the inputs of all ranks are in symmetric memory. */

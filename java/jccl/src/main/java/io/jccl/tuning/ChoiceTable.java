@@ -110,13 +110,13 @@ public final class ChoiceTable {
             if (Choice.has(packed, candidate.algorithm(), candidate.protocol())
                     && Choice.channels(packed) >= 1
                     && Choice.chunkBytes(packed) >= 1) {
-                Choice choice = best(
-                        collective,
-                        candidate,
-                        bytes,
-                        overrides.exactly(Choice.channels(packed), Choice.chunkBytes(packed)));
-                return Optional.of(Choice.triesZeroCopy(packed) ? choice : choice.withoutZeroCopy())
-                        .filter(found -> found.pack() == packed);
+                TuningOverrides exactly = overrides.exactly(Choice.channels(packed), Choice.chunkBytes(packed));
+                return model
+                        .candidates(collective, candidate.algorithm(), candidate.protocol(), bytes, exactly)
+                        .stream()
+                        .map(choice -> Choice.triesZeroCopy(packed) ? choice : choice.withoutZeroCopy())
+                        .filter(choice -> choice.pack() == packed)
+                        .findFirst();
             }
         }
         return Optional.empty();

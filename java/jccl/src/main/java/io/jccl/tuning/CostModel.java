@@ -25,9 +25,10 @@ import java.util.Objects;
  * <p>Ranks that outnumber cores are time-sliced: a hop waits until all ranks of a core have run, and in one time slice
  * a rank handles as many steps as there are slots. The time per byte grows with the ratio of ranks to cores. In most
  * direct operations this time grows further, because the caches of a few cores must hold the chunks of all ranks. The
- * time per byte is lower in a direct broadcast or reduce, where one rank sends or receives everything. The
- * slowest of the local link, the network link and the network's bandwidth determines the time of a byte that crosses
- * hosts. Channels that have no core each take turns. The bytes of all channels that cross hosts take turns, too.
+ * time per byte is lower in a direct broadcast or reduce, where one rank sends or receives everything. The slowest of
+ * the local link, the network link and the network's bandwidth determines the time of the bytes that cross hosts; the
+ * bandwidth counts for the bytes of all ranks of a host. Channels that have no core each take turns. The bytes of all
+ * channels that cross hosts take turns, too.
  */
 public final class CostModel implements TimeModel {
 
@@ -83,17 +84,19 @@ public final class CostModel implements TimeModel {
         };
     }
 
-    /** Returns the predicted time of an operation with these parameters, in microseconds. */
-    public double micros(
-            Collective collective, Algorithm algorithm, Protocol protocol, long bytes, int channels, int chunkBytes) {
+    @Override
+    public double micros(Collective collective, Choice choice, long bytes) {
+        Algorithm algorithm = choice.algorithm();
+        Protocol protocol = choice.protocol();
+        int channels = choice.channels();
         if (shape.ranks() == 1) {
             return costs.get(General.OPERATION_US) + bytes * copyNanosPerByte(bytes) / 1000;
         }
         AddedHostAlgorithm other = added.get(algorithm);
         double share = (double) bytes / channels;
         OperationCost cost = other == null
-                ? OperationCost.of(collective, algorithm, shape, bytes, channels, chunkBytes)
-                : other.cost(collective, shape, share, chunkBytes);
+                ? OperationCost.of(collective, choice, shape, bytes)
+                : other.cost(collective, shape, share, choice.chunkBytes());
         Algorithm measured = other == null ? algorithm : Algorithm.DIRECT;
         LinkCost local = costs.link(shape.localTransport(), measured, protocol);
         LinkCost net = costs.link(TransportKind.SOCKET, measured, protocol);
@@ -101,7 +104,7 @@ public final class CostModel implements TimeModel {
         double netHop = net.hopMicros();
         double timeSlice = timeSliceMicros();
         double turns = channels / parallel(channels); // number of channels that share a core of this rank
-        double localNanosPerByte = local.nanosPerByte(bytes) * oversubscription(collective, algorithm, bytes) * turns;
+        double localNanosPerByte = local.nanosPerByte(bytes) * oversubscription(collective, choice) * turns;
         double nanos = cost.bytes() * localNanosPerByte;
         if (other != null) {
             double slowest = Math.max(1 / shape.netGBps(), net.nanosPerByte(bytes));
@@ -112,9 +115,9 @@ public final class CostModel implements TimeModel {
         } else if (!shape.oneHost()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
             // One thread at a time moves a rank's data over the network, so further channels do not speed it up.
-            double netNanosPerByte = channels * Math.max(net.nanosPerByte(bytes), wire);
+            double netNanosPerByte = Math.max(localNanosPerByte, channels * net.nanosPerByte(bytes));
             nanos = (cost.bytes() - cost.netBytes()) * localNanosPerByte
-                    + cost.netBytes() * Math.max(localNanosPerByte, netNanosPerByte);
+                    + Math.max(cost.netBytes() * netNanosPerByte, cost.linkBytes() * channels * wire);
         }
         return costs.get(General.OPERATION_US)
                 + (channels - 1) * costs.get(General.CHANNEL_US)
@@ -138,11 +141,6 @@ public final class CostModel implements TimeModel {
         return algorithm == Algorithm.DIRECT && OperationCost.isRooted(collective);
     }
 
-    @Override
-    public double micros(Collective collective, Choice choice, long bytes) {
-        return micros(collective, choice.algorithm(), choice.protocol(), bytes, choice.channels(), choice.chunkBytes());
-    }
-
     /** Returns the largest useful step in bytes: it fits into a slot, and the slots in use stay in the cache. */
     int largestChunk(Protocol protocol) {
         General largest = oversubscribed()
@@ -156,14 +154,18 @@ public final class CostModel implements TimeModel {
         return Math.max(LINE, bytes / LINE * LINE);
     }
 
-    /** Returns the step size with the lowest predicted time. Starts with the largest size and halves it. */
-    int bestChunk(Collective collective, Algorithm algorithm, Protocol protocol, long bytes, int channels) {
-        int best = largestChunk(protocol);
-        double bestMicros = micros(collective, algorithm, protocol, bytes, channels, best);
-        for (int chunk = wholeLines(best / 2); chunk >= SMALLEST_CHUNK; chunk = wholeLines(chunk / 2)) {
-            double micros = micros(collective, algorithm, protocol, bytes, channels, chunk);
+    /**
+     * Returns the choice with the step size that has the lowest predicted time. Starts with the largest size and halves
+     * it.
+     */
+    Choice withBestChunk(Collective collective, Choice choice, long bytes) {
+        Choice best = choice.inChunksOf(largestChunk(choice.protocol()));
+        double bestMicros = micros(collective, best, bytes);
+        for (int chunk = wholeLines(best.chunkBytes() / 2); chunk >= SMALLEST_CHUNK; chunk = wholeLines(chunk / 2)) {
+            Choice smaller = choice.inChunksOf(chunk);
+            double micros = micros(collective, smaller, bytes);
             if (micros < bestMicros) {
-                best = chunk;
+                best = smaller;
                 bestMicros = micros;
             }
         }
@@ -210,13 +212,19 @@ public final class CostModel implements TimeModel {
         boolean zeroCopy = zeroCopy(collective, bytes, overrides);
         int forced = overrides.chunkBytes();
         List<Choice> candidates = new ArrayList<>();
+        List<DirectForm> forms = algorithm == Algorithm.DIRECT
+                ? DirectForm.worthComparing(collective, shape, bytes)
+                : List.of(DirectForm.ONE_SHOT);
         for (int channels : channelCounts(algorithm, overrides)) {
-            int chunk = forced > 0
-                    ? Math.min(forced, shape.slots().of(protocol))
-                    : bestChunk(collective, algorithm, protocol, bytes, channels);
-            boolean twoShot = OperationCost.isTwoShot(collective, algorithm, shape, bytes);
-            boolean byHosts = OperationCost.isByHosts(collective, algorithm, shape, bytes);
-            candidates.add(new Choice(algorithm, protocol, channels, chunk, zeroCopy, twoShot, byHosts));
+            for (DirectForm form : forms) {
+                Choice choice = new Choice(
+                        algorithm, protocol, channels, SMALLEST_CHUNK, zeroCopy, form.isTwoShot(), form.isByHosts());
+                candidates.add(
+                        forced > 0
+                                ? choice.inChunksOf(
+                                        Math.min(forced, shape.slots().of(protocol)))
+                                : withBestChunk(collective, choice, bytes));
+            }
         }
         return candidates;
     }
@@ -275,7 +283,8 @@ public final class CostModel implements TimeModel {
      * cores share them. In a direct operation, the caches are then too small in addition, unless it is an all-gather, a
      * reduce-scatter or a two-shot all-reduce.
      */
-    private double oversubscription(Collective collective, Algorithm algorithm, long bytes) {
+    private double oversubscription(Collective collective, Choice choice) {
+        Algorithm algorithm = choice.algorithm();
         if (isRootedDirect(collective, algorithm)) {
             return Math.max(0.5, 1.0 / shape.cores());
         }
@@ -284,10 +293,7 @@ public final class CostModel implements TimeModel {
         }
         return switch (collective) {
             case ALL_GATHER, REDUCE_SCATTER -> shape.ranksPerCore();
-            default -> shape.ranksPerCore()
-                    * (OperationCost.isTwoShot(collective, algorithm, shape, bytes)
-                            ? 1
-                            : costs.get(General.OVERSUBSCRIBED_DIRECT_FACTOR));
+            default -> shape.ranksPerCore() * (choice.twoShot() ? 1 : costs.get(General.OVERSUBSCRIBED_DIRECT_FACTOR));
         };
     }
 

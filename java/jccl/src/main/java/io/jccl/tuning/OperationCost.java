@@ -12,8 +12,10 @@ import io.jccl.Collective;
  * @param steps number of steps that the busiest rank handles one after the other
  * @param bytes number of bytes that the busiest rank of a channel forwards, including those that fill the pipeline
  * @param netBytes number of these bytes that cross hosts if there are several
+ * @param linkBytes number of bytes that the link of a host carries in one direction, for all ranks of the host
  */
-public record OperationCost(double localHops, double netHops, double steps, double bytes, double netBytes) {
+public record OperationCost(
+        double localHops, double netHops, double steps, double bytes, double netBytes, double linkBytes) {
 
     private static final int MAX_NEIGHBOURS = 3;
     /**
@@ -21,45 +23,34 @@ public record OperationCost(double localHops, double netHops, double steps, doub
      */
     static final int SLOTS = 8;
 
-    private static final int BYTES_WORTH_A_HOP = 12 * 1024;
-    /**
-     * Largest total size of the parts that hosts exchange through leaders, because leaders send everything before they
-     * receive.
-     */
-    private static final int MAX_BY_HOSTS_BYTES = 64 * 1024;
-
-    /** The largest message of an all-to-all between two leaders. An estimate: larger ones keep the leaders busy. */
-    private static final int MAX_EXCHANGED_BYTES = 32 * 1024;
-
-    private static final int OWN_CACHE_BYTES = 1024 * 1024;
-
     /** A cost of which all bytes may cross hosts. */
     public OperationCost(double localHops, double netHops, double steps, double bytes) {
         this(localHops, netHops, steps, bytes, bytes);
+    }
+
+    /** A cost in which one rank of each host at a time sends to other hosts. */
+    public OperationCost(double localHops, double netHops, double steps, double bytes, double netBytes) {
+        this(localHops, netHops, steps, bytes, netBytes, netBytes);
     }
 
     /**
      * Returns the cost of an operation of a ring, tree or direct algorithm. {@code bytes} is the larger of a rank's
      * send and receive buffer; it is divided among the channels.
      */
-    public static OperationCost of(
-            Collective collective,
-            Algorithm algorithm,
-            CommunicatorShape shape,
-            double bytes,
-            int channels,
-            int chunkBytes) {
-        double share = bytes / channels;
-        return switch (algorithm) {
+    public static OperationCost of(Collective collective, Choice choice, CommunicatorShape shape, double bytes) {
+        double share = bytes / choice.channels();
+        int chunkBytes = choice.chunkBytes();
+        return switch (choice.algorithm()) {
             case RING -> ring(collective, shape, share, chunkBytes);
             case TREE -> tree(shape, share, chunkBytes);
-            case DIRECT -> isTwoShot(collective, algorithm, shape, bytes)
-                    ? twoShot(shape, share, chunkBytes)
-                    : isByHosts(collective, algorithm, shape, bytes)
-                            ? byHosts(collective, shape, share, chunkBytes)
-                            : oneShot(collective, shape, share, chunkBytes);
+            case DIRECT -> switch (DirectForm.of(choice)) {
+                case ONE_SHOT -> oneShot(collective, shape, share, chunkBytes);
+                case TWO_SHOT -> twoShot(shape, share, chunkBytes);
+                case LEADERS -> byLeaders(collective, shape, share, chunkBytes);
+                case SHARES -> byShares(collective, shape, share, chunkBytes);
+            };
             default -> throw new IllegalArgumentException(
-                    "algorithm=" + algorithm.label() + ": expected ring, tree or direct");
+                    "algorithm=" + choice.algorithm().label() + ": expected ring, tree or direct");
         };
     }
 
@@ -107,43 +98,11 @@ public record OperationCost(double localHops, double netHops, double steps, doub
                 2.0 * local, 2.0 * net, steps, busy * Math.max(0, steps) * Math.min(chunkBytes, share));
     }
 
-    /**
-     * Returns true if a direct all-reduce is two-shot. Then it has two hops instead of one, and every rank sends 2
-     * (n-1) / n of the data instead of n-1 times the data. Used only in shared memory, and only while the slots that a
-     * rank uses in turn fit into a core's own cache: for 4 ranks from 8 to 128 KiB.
-     */
-    static boolean isTwoShot(Collective collective, Algorithm algorithm, CommunicatorShape shape, double bytes) {
-        int ranks = shape.ranks();
-        double saved = (ranks - 1) * (1 - 2.0 / ranks) * bytes;
-        return collective == Collective.ALL_REDUCE
-                && algorithm == Algorithm.DIRECT
-                && shape.sharesMemory()
-                && saved >= BYTES_WORTH_A_HOP
-                && (ranks - 1) * SLOTS * bytes / ranks <= OWN_CACHE_BYTES;
-    }
-
     private static OperationCost twoShot(CommunicatorShape shape, double share, int chunkBytes) {
         int peers = shape.ranks() - 1;
         double shard = share / shape.ranks();
         double chunks = Math.max(1, Math.ceil(shard / chunkBytes));
         return new OperationCost(2, 0, 2 * chunks * peers, 2 * shard * peers);
-    }
-
-    /**
-     * Returns true if only the leaders of hosts send to each other in a direct operation, which saves messages between
-     * hosts. In an all-gather, reduce-scatter and all-to-all the engine nevertheless sends to all ranks if parts differ
-     * in size or the ranks of a host are not consecutive.
-     */
-    static boolean isByHosts(Collective collective, Algorithm algorithm, CommunicatorShape shape, double bytes) {
-        return algorithm == Algorithm.DIRECT
-                && shape.hosts() > 1
-                && shape.hosts() < shape.ranks()
-                && switch (collective) {
-                    case ALL_REDUCE, BARRIER, BROADCAST, REDUCE -> true;
-                    case ALL_GATHER, REDUCE_SCATTER -> bytes <= MAX_BY_HOSTS_BYTES;
-                    case ALL_TO_ALL -> bytes * shape.localRanks() / shape.hosts() <= MAX_EXCHANGED_BYTES;
-                    default -> false;
-                };
     }
 
     /**
@@ -166,7 +125,8 @@ public record OperationCost(double localHops, double netHops, double steps, doub
      * leader to its host's ranks. A broadcast or reduce has one local hop instead of two. In an all-gather or
      * reduce-scatter each leader sends only its host's share to another.
      */
-    private static OperationCost byHosts(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
+    private static OperationCost byLeaders(
+            Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
         boolean rooted = isRooted(collective);
         int messages = shape.hosts() - 1;
         int members = shape.localRanks() - 1;
@@ -190,10 +150,32 @@ public record OperationCost(double localHops, double netHops, double steps, doub
     }
 
     /**
+     * Returns the cost of an operation in which every rank carries a share of its host's data. Each rank exchanges its
+     * part with one rank of each other host; inside a host, parts go to all ranks, or come from all. An all-reduce does
+     * both with its shards. The ranks of a host that share a core send their messages one after the other.
+     */
+    private static OperationCost byShares(
+            Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
+        int passes = collective == Collective.ALL_REDUCE ? 2 : 1;
+        double part = share / shape.ranks();
+        int partners = shape.hosts() - 1;
+        int passedOn = (shape.localRanks() - 1) * shape.hosts();
+        double chunks = Math.max(1, Math.ceil(part / chunkBytes));
+        double netBytes = passes * part * partners;
+        return new OperationCost(
+                passes,
+                passes * netHops(partners * shape.ranksPerCore()),
+                passes * chunks * (partners + passedOn),
+                passes * part * passedOn + netBytes,
+                netBytes,
+                netBytes * shape.localRanks());
+    }
+
+    /**
      * Returns the time, in hops, of simultaneous messages of a rank to other hosts: each message after the first takes
      * about half a hop.
      */
-    private static double netHops(int messages) {
+    private static double netHops(double messages) {
         return 1 + (messages - 1) / 2.0;
     }
 

@@ -15,6 +15,7 @@ import java.io.Reader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -119,9 +120,12 @@ public class ChoiceTableTest {
             double chosen = table.predictedMicros(Collective.ALL_REDUCE, bytes);
             for (Algorithm algorithm : HostCosts.ALGORITHMS) {
                 for (Protocol protocol : Protocol.values()) {
-                    int chunk = model.bestChunk(Collective.ALL_REDUCE, algorithm, protocol, bytes, 1);
-                    assertThat(model.micros(Collective.ALL_REDUCE, algorithm, protocol, bytes, 1, chunk))
-                            .isGreaterThanOrEqualTo(chosen);
+                    List<Choice> candidates =
+                            model.candidates(Collective.ALL_REDUCE, algorithm, protocol, bytes, TuningOverrides.none());
+                    for (Choice choice : candidates) {
+                        assertThat(model.micros(Collective.ALL_REDUCE, choice, bytes))
+                                .isGreaterThanOrEqualTo(chosen);
+                    }
                 }
             }
         }
@@ -250,7 +254,8 @@ public class ChoiceTableTest {
     }
 
     private static double micros(CostModel model, int channels) {
-        return model.micros(Collective.BROADCAST, Algorithm.RING, Protocol.SIMPLE, 1 << 28, channels, 64 << 10);
+        Choice choice = new Choice(Algorithm.RING, Protocol.SIMPLE, channels, 64 << 10, false);
+        return model.micros(Collective.BROADCAST, choice, 1 << 28);
     }
 
     /** Two hosts with two ranks each exchange a message of as many bytes as a rank's buffer has. */
@@ -265,9 +270,64 @@ public class ChoiceTableTest {
     @CsvSource({"ALL_REDUCE, 1", "BROADCAST, 1", "ALL_GATHER, 2", "REDUCE_SCATTER, 2"})
     void leadersOfHostsSendEachOtherOnlyWhatTheOtherHostLacks(Collective collective, int hostShares) {
         long bytes = 32 << 10;
-        OperationCost cost = OperationCost.of(collective, Algorithm.DIRECT, shape(8, 2, 4, 1), bytes, 1, (int) bytes);
+        Choice leaders = new Choice(Algorithm.DIRECT, Protocol.SIMPLE, 1, 1024, false, false, true);
+        OperationCost cost = OperationCost.of(collective, leaders, shape(8, 2, 4, 1), bytes);
         assertThat(cost.netBytes()).isEqualTo((double) bytes / hostShares);
         assertThat(cost.bytes() - cost.netBytes()).as("bytes for the 3 members").isEqualTo(3.0 * bytes);
+    }
+
+    /** In both directions of an all-reduce a link carries what the other hosts lack. */
+    @ParameterizedTest
+    @CsvSource({"ALL_GATHER, 1", "REDUCE_SCATTER, 1", "ALL_REDUCE, 2"})
+    void sharesCrossEachLinkOnceAndAreEqual(Collective collective, int passes) {
+        double bytes = 96 << 10;
+        Choice shares = new Choice(Algorithm.DIRECT, Protocol.SIMPLE, 1, 1 << 20, false, true, true);
+        OperationCost cost = OperationCost.of(collective, shares, shape(12, 3, 4, 1), bytes);
+        assertThat(cost.linkBytes()).isCloseTo(passes * bytes * 2 / 3, within(1e-6));
+        assertThat(cost.netBytes()).isCloseTo(cost.linkBytes() / 4, within(1e-6));
+        assertThat(cost.bytes() - cost.netBytes())
+                .as("bytes for the 3 other ranks of the host")
+                .isCloseTo(passes * bytes * 3 / 4, within(1e-6));
+        assertThat(cost.netHops()).as("two partners").isEqualTo(passes * 1.5);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "ALL_GATHER, 4096, true",
+        "ALL_GATHER, 262144, true",
+        "REDUCE_SCATTER, 262144, true",
+        "ALL_REDUCE, 8, false",
+        "ALL_REDUCE, 262144, true",
+        "BROADCAST, 262144, false"
+    })
+    void largerDataCrossesHostsByShares(Collective collective, long bytes, boolean shares) {
+        Choice choice = table(shape(8, 2, 8, 1), TuningOverrides.none()).choice(collective, bytes);
+        assertThat(choice.byHosts() && choice.twoShot()).as("%s", choice).isEqualTo(shares);
+    }
+
+    @Test
+    void leadersSendFewerMessagesForRanksThatShareCores() {
+        ChoiceTable table = table(shape(16, 2, 1, 1), TuningOverrides.none());
+        Choice choice = table.choice(Collective.ALL_GATHER, 64);
+        assertThat(choice.byHosts()).isTrue();
+        assertThat(choice.twoShot()).isFalse();
+    }
+
+    @Test
+    void aTableTakesAnyFormThatItCompares() {
+        CommunicatorShape shape = shape(8, 2, 8, 1);
+        CostModel model = new CostModel(fixedCosts(), shape);
+        ChoiceTable table = ChoiceTable.build(model, TuningOverrides.none());
+        long bytes = 1024;
+        List<Choice> forms = model.candidates(
+                Collective.ALL_GATHER, Algorithm.DIRECT, Protocol.SIMPLE, bytes, TuningOverrides.none());
+        assertThat(forms).extracting(Choice::twoShot).containsExactlyInAnyOrder(true, false);
+        for (Choice form : forms) {
+            long[] packed = table.packed(Collective.ALL_GATHER).clone();
+            packed[ChoiceTable.bucket(bytes)] = form.pack();
+            ChoiceTable changed = table.with(Map.of(Collective.ALL_GATHER, packed));
+            assertThat(changed.choice(Collective.ALL_GATHER, bytes)).isEqualTo(form);
+        }
     }
 
     @Test

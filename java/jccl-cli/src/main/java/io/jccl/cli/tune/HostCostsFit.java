@@ -204,14 +204,8 @@ final class HostCostsFit {
     }
 
     private static OperationCost cost(Measurement measurement) {
-        Choice choice = measurement.choice();
         return OperationCost.of(
-                measurement.collective(),
-                choice.algorithm(),
-                measurement.shape(),
-                measurement.bytes(),
-                choice.channels(),
-                choice.chunkBytes());
+                measurement.collective(), measurement.choice(), measurement.shape(), measurement.bytes());
     }
 
     private static double fixed(HostCosts base, Measurement measurement, OperationCost cost) {
