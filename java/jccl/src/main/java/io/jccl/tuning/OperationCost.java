@@ -1,6 +1,5 @@
 package io.jccl.tuning;
 
-import io.jccl.Algorithm;
 import io.jccl.Collective;
 
 /**
@@ -41,27 +40,28 @@ public record OperationCost(
         double share = bytes / choice.channels();
         int chunkBytes = choice.chunkBytes();
         return switch (choice.algorithm()) {
-            case RING -> ring(collective, shape, share, chunkBytes);
+            case RING -> ring(collective, shape, share, choice);
             case TREE -> tree(shape, share, chunkBytes);
             case DIRECT -> switch (DirectForm.of(choice)) {
                 case ONE_SHOT -> oneShot(collective, shape, share, chunkBytes);
                 case TWO_SHOT -> twoShot(shape, share, chunkBytes);
-                case LEADERS -> byLeaders(collective, shape, share, chunkBytes);
-                case SHARES -> byShares(collective, shape, share, chunkBytes);
+                case LEADERS -> byLeaders(collective, shape, share, choice);
+                case SHARES -> byShares(collective, shape, share, choice);
             };
             default -> throw new IllegalArgumentException(
                     "algorithm=" + choice.algorithm().label() + ": expected ring, tree or direct");
         };
     }
 
-    private static OperationCost ring(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
+    private static OperationCost ring(Collective collective, CommunicatorShape shape, double share, Choice choice) {
+        int chunkBytes = choice.chunkBytes();
         int ranks = shape.ranks();
         int around = ranks - 1;
         return switch (collective) {
             case ALL_REDUCE -> rotating(shape, 2 * around, share / ranks, chunkBytes);
             case ALL_GATHER, REDUCE_SCATTER -> rotating(shape, around, share / ranks, chunkBytes);
             case BARRIER -> rotating(shape, 2 * around, 1, chunkBytes);
-            default -> pipelined(shape, around, share, chunkBytes);
+            default -> pipelined(shape, around, share, choice);
         };
     }
 
@@ -75,11 +75,23 @@ public record OperationCost(
     }
 
     /** Returns the cost of chunks that follow each other along a chain of ranks. */
-    private static OperationCost pipelined(CommunicatorShape shape, int hops, double share, int chunkBytes) {
+    private static OperationCost pipelined(CommunicatorShape shape, int hops, double share, Choice choice) {
+        int chunkBytes = choice.chunkBytes();
         double chunks = Math.max(1, Math.ceil(share / chunkBytes));
         double steps = chunks + hops; // the last rank works on the last chunk when all others are done
         return new OperationCost(
-                localPart(shape, hops), netPart(shape, hops), steps, steps * Math.min(chunkBytes, share));
+                localPart(shape, hops),
+                netPart(shape, hops) + (shape.oneHost() ? 0 : furtherMessages(chunks * choice.channels())),
+                steps,
+                steps * Math.min(chunkBytes, share));
+    }
+
+    /**
+     * Returns the time, in hops, of the messages of a rank after the first: each takes about half a hop. Those of all
+     * channels take turns.
+     */
+    private static double furtherMessages(double messages) {
+        return (messages - 1) / 2.0;
     }
 
     /**
@@ -122,11 +134,13 @@ public record OperationCost(
 
     /**
      * Returns the cost of an operation through leaders: each chunk travels to the leader, between leaders, and from the
-     * leader to its host's ranks. A broadcast or reduce has one local hop instead of two. In an all-gather or
+     * leader to its host's ranks. A broadcast or reduce has one local hop instead of two, and its chunks follow each
+     * other without a wait: when the root is done, the last chunk is still on its way inside hosts. In an all-gather or
      * reduce-scatter each leader sends only its host's share to another.
      */
     private static OperationCost byLeaders(
-            Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
+            Collective collective, CommunicatorShape shape, double share, Choice choice) {
+        int chunkBytes = choice.chunkBytes();
         boolean rooted = isRooted(collective);
         int messages = shape.hosts() - 1;
         int members = shape.localRanks() - 1;
@@ -140,13 +154,17 @@ public record OperationCost(
                 };
         double netBytes = toLeader * messages;
         double chunks = Math.max(1, Math.ceil(data / chunkBytes));
-        double rounds = rooted ? 1 : chunks; // only one-way chunks follow each other without a wait
+        if (rooted) {
+            double last = Math.min(chunkBytes, data);
+            return new OperationCost(
+                    1,
+                    netHops(messages) + messages * furtherMessages(chunks * choice.channels()),
+                    chunks * peers,
+                    (data + last) * members + netBytes,
+                    netBytes);
+        }
         return new OperationCost(
-                rounds * (rooted ? 1 : 2),
-                rounds * netHops(messages),
-                chunks * peers,
-                data * members + netBytes,
-                netBytes);
+                2 * chunks, chunks * netHops(messages), chunks * peers, data * members + netBytes, netBytes);
     }
 
     /**
@@ -154,29 +172,27 @@ public record OperationCost(
      * part with one rank of each other host; inside a host, parts go to all ranks, or come from all. An all-reduce does
      * both with its shards. The ranks of a host that share a core send their messages one after the other.
      */
-    private static OperationCost byShares(
-            Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
+    private static OperationCost byShares(Collective collective, CommunicatorShape shape, double share, Choice choice) {
         int passes = collective == Collective.ALL_REDUCE ? 2 : 1;
         double part = share / shape.ranks();
         int partners = shape.hosts() - 1;
         int passedOn = (shape.localRanks() - 1) * shape.hosts();
-        double chunks = Math.max(1, Math.ceil(part / chunkBytes));
+        double chunks = Math.max(1, Math.ceil(part / choice.chunkBytes()));
         double netBytes = passes * part * partners;
         return new OperationCost(
                 passes,
-                passes * netHops(partners * shape.ranksPerCore()),
+                passes
+                        * (netHops(partners * shape.ranksPerCore())
+                                + partners * furtherMessages(chunks * choice.channels())),
                 passes * chunks * (partners + passedOn),
                 passes * part * passedOn + netBytes,
                 netBytes,
                 netBytes * shape.localRanks());
     }
 
-    /**
-     * Returns the time, in hops, of simultaneous messages of a rank to other hosts: each message after the first takes
-     * about half a hop.
-     */
+    /** Returns the time, in hops, of simultaneous messages of a rank to other hosts. */
     private static double netHops(double messages) {
-        return 1 + (messages - 1) / 2.0;
+        return 1 + furtherMessages(messages);
     }
 
     /** Returns the cost of an operation in which every rank sends to every other in one hop. */

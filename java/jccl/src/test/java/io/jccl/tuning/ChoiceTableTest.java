@@ -267,13 +267,13 @@ public class ChoiceTableTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"ALL_REDUCE, 1", "BROADCAST, 1", "ALL_GATHER, 2", "REDUCE_SCATTER, 2"})
-    void leadersOfHostsSendEachOtherOnlyWhatTheOtherHostLacks(Collective collective, int hostShares) {
+    @CsvSource({"ALL_REDUCE, 1, 0", "BROADCAST, 1, 1024", "ALL_GATHER, 2, 0", "REDUCE_SCATTER, 2, 0"})
+    void leadersOfHostsSendEachOtherOnlyWhatTheOtherHostLacks(Collective collective, int hostShares, int lastChunk) {
         long bytes = 32 << 10;
         Choice leaders = new Choice(Algorithm.DIRECT, Protocol.SIMPLE, 1, 1024, false, false, true);
         OperationCost cost = OperationCost.of(collective, leaders, shape(8, 2, 4, 1), bytes);
         assertThat(cost.netBytes()).isEqualTo((double) bytes / hostShares);
-        assertThat(cost.bytes() - cost.netBytes()).as("bytes for the 3 members").isEqualTo(3.0 * bytes);
+        assertThat(cost.bytes() - cost.netBytes()).as("bytes for the 3 members").isEqualTo(3.0 * (bytes + lastChunk));
     }
 
     /** In both directions of an all-reduce a link carries what the other hosts lack. */
@@ -311,6 +311,19 @@ public class ChoiceTableTest {
         Choice choice = table.choice(Collective.ALL_GATHER, 64);
         assertThat(choice.byHosts()).isTrue();
         assertThat(choice.twoShot()).isFalse();
+    }
+
+    /** Each message between hosts costs its sender system calls, whatever its size. */
+    @Test
+    void chunksBetweenHostsAreNotSmall() {
+        CostModel model = new CostModel(HostCosts.builtIn(), shape(4, 2, 2, 1));
+        for (Algorithm algorithm : List.of(Algorithm.RING, Algorithm.DIRECT)) {
+            assertThat(model.candidates(
+                            Collective.BROADCAST, algorithm, Protocol.SIMPLE, 1 << 20, TuningOverrides.none()))
+                    .as("a broadcast of 1 MiB with %s", algorithm)
+                    .isNotEmpty()
+                    .allMatch(choice -> choice.chunkBytes() >= 32 << 10);
+        }
     }
 
     @Test
