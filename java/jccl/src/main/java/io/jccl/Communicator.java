@@ -550,9 +550,12 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
     /**
      * Finishes the operations that were issued, reports to the other ranks and frees everything. Returns in bounded
      * time. Does not throw an earlier failure of the communicator, except a mismatch that no call on this rank has
-     * thrown yet. A second call does nothing. Other ranks may close later. If the calling thread is interrupted,
-     * operations that are not over fail on all ranks, and the thread's interrupt flag stays set. A continuation of a
-     * future may call this.
+     * thrown yet. A second call does nothing. If the calling thread is interrupted, operations that are not over fail on
+     * all ranks, and the thread's interrupt flag stays set. A continuation of a future may call this.
+     *
+     * <p>Ranks may close several communicators in any order, on any threads, and need not close at the same time. After
+     * rank 0 has closed, its process watches over the other ranks until they have closed too, at most for five seconds;
+     * if the JVM ends earlier, it waits for that.
      *
      * <p>To compare what all ranks have called, this waits at most one second until the other ranks have entered as
      * many operations.

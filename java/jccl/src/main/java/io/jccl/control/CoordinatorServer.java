@@ -17,7 +17,6 @@ import io.jccl.wire.WireWriter;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.time.Duration;
 import java.util.List;
 import java.util.SortedSet;
 import java.util.concurrent.CountDownLatch;
@@ -54,13 +53,15 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     private final long heartbeatIntervalNanos;
     private final RankRegistration registration;
     private final Standstill standstill;
-    private final CountDownLatch everybodyLeft = new CountDownLatch(1);
+    private final CountDownLatch ended = new CountDownLatch(1); // counted down when a server that lingers closes
     // counted down when all ranks were sent the reason why there will be no group
     private final CountDownLatch allNotified = new CountDownLatch(1);
+    private volatile boolean everybodyLeft; // set by the server's thread
     private volatile CompleteGroup group; // null until all ranks have registered; set by the server's thread
     private FrameLink rendezvous; // rank 0's connection to the rendezvous server, until all ranks have registered
     private boolean lingers; // true if the server will close at endNanos
     private long endNanos;
+    private LastEntered farewell; // the last operations of rank 0, which has closed its communicator; or null
 
     /** Starts a coordinator for a group of the given size. Listens on one address or, if it is null, on all. */
     public CoordinatorServer(BootstrapOptions options, InetAddress address, byte[] secret, int size) {
@@ -127,7 +128,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         if (registration.join(link, RankRegistration.Hello.read(body))) {
             leaveRendezvous();
             server.releaseSpareDescriptor();
-            group = new CompleteGroup(registration.links(), options, server.reactor(), everybodyLeft::countDown);
+            group = new CompleteGroup(registration.links(), options, server.reactor(), this::allLeft);
             group.welcome(registration);
         }
         countDownIfAllNotified();
@@ -241,9 +242,10 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     public long onTick(long now) {
         standstill.tick(now);
         if (lingers && now - endNanos >= 0) {
-            server.close();
+            end();
         }
-        return group == null ? heartbeatIntervalNanos : group.tick(now);
+        long next = group == null ? heartbeatIntervalNanos : group.tick(now);
+        return lingers ? Math.min(next, endNanos - now) : next;
     }
 
     /** Reports to all ranks that rank 0 gives up. Called before this coordinator is closed. */
@@ -256,34 +258,56 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     /**
-     * Closes when every rank has left, or after {@code timeout}. After {@code timeout} or an interrupt, first sends the
-     * last operations of rank 0 to the ranks that have not left. After a failure the ranks need the coordinator only
-     * until they have received the cause, so the coordinator waits for them at most a second.
+     * Closes when every rank has left, or after the close time-out, and then first sends the last operations of rank 0
+     * to the ranks that have not left. After a failure the ranks need the coordinator only until they have received the
+     * cause, so the coordinator waits for them at most a second.
+     *
+     * <p>Does not wait for that: rank 0 may be awaited in the close of another communicator. Instead, the JVM waits
+     * when it ends. Only if it is ending already does this call wait.
      */
-    public void closeAfter(Duration timeout, LastEntered lastEntered) {
-        boolean interrupted = false;
-        boolean failed = group != null && group.hasFailed();
-        long nanos = failed ? Math.min(timeout.toNanos(), FAILED_CLOSE_NANOS) : timeout.toNanos();
-        try {
-            if (!everybodyLeft.await(nanos, TimeUnit.NANOSECONDS)) {
-                sendLeft(lastEntered);
-            }
-        } catch (InterruptedException e) {
-            interrupted = true;
-            sendLeft(lastEntered);
+    public void closeAfterOthers(LastEntered lastEntered) {
+        if (everybodyLeft) {
+            server.close();
+            return;
         }
-        server.close();
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+        boolean added = LingeringServers.add(this);
+        server.reactor().execute(() -> linger(lastEntered));
+        if (!added) {
+            awaitEnd();
         }
     }
 
-    private void sendLeft(LastEntered lastEntered) {
-        execute(() -> {
-            if (group != null) {
-                group.left(lastEntered);
-            }
-        });
+    private void linger(LastEntered lastEntered) {
+        long nanos = options.closeTimeout().toNanos();
+        boolean failed = group != null && group.hasFailed();
+        endNanos = clock.getAsLong() + (failed ? Math.min(nanos, FAILED_CLOSE_NANOS) : nanos);
+        farewell = lastEntered;
+        lingers = true;
+        if (everybodyLeft) {
+            end();
+        }
+    }
+
+    private void allLeft() {
+        everybodyLeft = true;
+        if (lingers) {
+            end();
+        }
+    }
+
+    private void end() {
+        lingers = false;
+        if (farewell != null && group != null && !everybodyLeft) {
+            group.left(farewell);
+        }
+        server.close();
+        LingeringServers.remove(this);
+        ended.countDown();
+    }
+
+    /** Waits until a server that lingers has closed, at most a second longer than it lingers. */
+    void awaitEnd() {
+        await(ended, options.closeTimeout().toMillis() + TASK_MILLIS);
     }
 
     /**

@@ -404,7 +404,7 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * Leaves in good order, within three seconds. Rank 0, whose coordinator the other ranks need, also waits until
+     * Leaves in good order, within three seconds. The coordinator, which the other ranks need, continues on rank 0 until
      * these have left, at most for the close time-out. A second call does nothing.
      */
     @Override
@@ -416,7 +416,7 @@ public final class Bootstrap implements AutoCloseable {
         LastEntered lastEntered = client.control().position().lastEntered();
         client.close();
         if (coordinator != null) {
-            coordinator.closeAfter(options.closeTimeout(), lastEntered);
+            coordinator.closeAfterOthers(lastEntered);
         }
     }
 

@@ -1,6 +1,7 @@
 package io.jccl.nativelib;
 
 import io.jccl.JcclException;
+import io.jccl.internal.ExitHook;
 import io.jccl.internal.ServiceThread;
 import io.jccl.internal.SharedThreads;
 import io.jccl.internal.Threads;
@@ -32,7 +33,7 @@ final class LogThread {
     private final LogDrain drain;
     private int uses; // guarded by this
     private Thread thread; // guarded by this; null if there is none
-    private Thread exitHook; // guarded by this; null if there is none
+    private Optional<ExitHook> exitHook = Optional.empty(); // guarded by this
     private boolean warned; // guarded by this; true after a warning that the thread could not be started
     private long refusedNanos; // guarded by this; time of the last failure to start the thread
     private volatile boolean running;
@@ -109,12 +110,7 @@ final class LogThread {
         }
         thread = starting;
         running = true;
-        exitHook = SharedThreads.create(() -> ServiceThread.once("jccl-log-exit", this::drainLast));
-        try {
-            Runtime.getRuntime().addShutdownHook(exitHook);
-        } catch (IllegalStateException e) {
-            exitHook = null; // the JVM is ending: records from now on may be lost
-        }
+        exitHook = ExitHook.add("jccl-log-exit", this::drainLast); // if the JVM is ending, records may be lost
     }
 
     private void end() {
@@ -148,14 +144,8 @@ final class LogThread {
         }
         running = false;
         thread = null;
-        if (exitHook != null) {
-            try {
-                Runtime.getRuntime().removeShutdownHook(exitHook);
-            } catch (IllegalStateException e) {
-                // The JVM is ending, and the hook runs.
-            }
-            exitHook = null;
-        }
+        exitHook.ifPresent(ExitHook::remove);
+        exitHook = Optional.empty();
         return true;
     }
 

@@ -13,7 +13,7 @@ import java.util.function.LongSupplier;
  *     use a longer one, see {@code heartbeatInterval(int)}
  * @param heartbeatTimeout the silence after which a rank counts as failed; at least twice the interval
  * @param queryTimeout the maximum time that the coordinator waits for answers before it reports a failure
- * @param closeTimeout the maximum time that rank 0 waits in close for the other ranks to close too
+ * @param closeTimeout the maximum time that rank 0's process serves the other ranks after its close, until they close too
  * @param interfaces the network interfaces to use, in the syntax of {@code JCCL_SOCKET_IFNAME}; empty for JCCL's choice
  * @param family {@code AF_INET}, {@code AF_INET6}, or empty for both, IPv4 first
  * @param version the library version and build of this rank; ranks of different versions are refused

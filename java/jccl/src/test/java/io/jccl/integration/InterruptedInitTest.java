@@ -166,11 +166,12 @@ class InterruptedInitTest {
         }
     }
 
-    /** Rank 0 waits for the others to close. */
+    /** Rank 0 waits until the other rank has entered as many operations. */
     @Test
     void interruptInCloseEndsTheWaitForTheOthers() throws Exception {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             Call closing = new Call(() -> {
+                ranks.get(0).broadcast(new float[1], 0).await();
                 ranks.get(0).close();
                 return null;
             });

@@ -48,6 +48,8 @@ public final class RankMain {
     private static final long PAUSE_MILLIS = 1000;
 
     /** Time-out of initialisation: eight emulated GPUs take up to half a minute to connect on two busy cores. */
+    private static final long CLOSE_LATER_MILLIS = 1500;
+
     private static final Duration DEVICE_MATRIX_INIT = Duration.ofSeconds(100);
 
     private RankMain() {}
@@ -78,6 +80,7 @@ public final class RankMain {
             case "host-buffers" -> hostBuffers(id, rank, size, HostBufferScenarios.valueOf(rest.get(0)));
             case "host-registrations" -> HostRegistrations.run(id, rank, size, HostRegistrations.valueOf(rest.get(0)));
             case "adapter-registrations" -> AdapterRegistrations.run(rest.get(0));
+            case "close" -> closeFirst(id, rank, size, rest.get(0));
             case "abort-in-place" -> InPlaceFailures.abort(id, rank, size);
             case "stop-in-place" -> InPlaceFailures.stop(
                     id, rank, size, Duration.ofMillis(Long.parseLong(rest.get(0))));
@@ -279,6 +282,31 @@ public final class RankMain {
             default -> {}
         }
         return false;
+    }
+
+    /**
+     * Rank 0 closes at once and ends its JVM; the others close a second later and must see no failure. Argument:
+     * {@code return} to end by the end of main, {@code exit} to call {@link System#exit}.
+     */
+    private static void closeFirst(UniqueId id, int rank, int size, String end) throws InterruptedException {
+        Communicator comm = Communicator.init(id, rank, size);
+        comm.barrier().await();
+        long start = System.nanoTime();
+        if (rank > 0) {
+            Thread.sleep(CLOSE_LATER_MILLIS);
+        }
+        comm.failure().ifPresent(failure -> {
+            throw failure;
+        });
+        comm.close();
+        long millis = Duration.ofNanos(System.nanoTime() - start).toMillis();
+        if (rank == 0 && millis >= CLOSE_LATER_MILLIS) {
+            throw new IllegalStateException("close() took " + millis + " ms: it has waited for the other ranks");
+        }
+        print("RESULT ok");
+        if (end.equals("exit")) {
+            System.exit(0);
+        }
     }
 
     /** Rank 1 puts to rank 2 until the communicator fails; the other ranks call nothing. Argument: a transport. */
@@ -559,7 +587,8 @@ public final class RankMain {
     }
 
     /**
-     * Runs {@link DeviceMatrix}. Arguments: library that emulates GPUs, ranks of a process, devices, interval of cases.
+     * Runs {@link DeviceMatrix}. Arguments: library that emulates GPUs, ranks of a process, devices, interval of cases,
+     * whether buffers are symmetric memory.
      */
     private static void deviceMatrix(UniqueId id, int process, int processes, List<String> rest) throws Exception {
         System.setProperty("jccl.cuda.path", rest.get(0));
@@ -571,6 +600,7 @@ public final class RankMain {
                 processes * each,
                 Integer.parseInt(rest.get(2)),
                 Integer.parseInt(rest.get(3)),
+                Boolean.parseBoolean(rest.get(4)),
                 EmulatedGpus.config().initTimeout(DEVICE_MATRIX_INIT).build());
         print("RESULT ok");
     }

@@ -81,11 +81,8 @@ class ReformTest {
         return ranks;
     }
 
-    /** Closes rank 0 last, because its close() waits for the other ranks. */
     private static void close(List<Communicator> group) {
-        for (int rank = group.size() - 1; rank >= 0; rank--) {
-            group.get(rank).close();
-        }
+        group.forEach(Communicator::close);
     }
 
     private static String sum(Communicator comm) {
