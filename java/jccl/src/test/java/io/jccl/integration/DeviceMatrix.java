@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.SymmetricMemory;
 import io.jccl.UniqueId;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -34,8 +36,17 @@ final class DeviceMatrix {
      * @param each number of ranks in each process
      * @param every runs only every n-th case of the list, which has ten cases for each collective. Each number of ranks
      *     begins at another case.
+     * @param isSymmetric whether the buffers are symmetric memory
      */
-    static void run(UniqueId id, int process, int each, int size, int devices, int every, CommunicatorConfig config)
+    static void run(
+            UniqueId id,
+            int process,
+            int each,
+            int size,
+            int devices,
+            int every,
+            boolean isSymmetric,
+            CommunicatorConfig config)
             throws ExecutionException, InterruptedException {
         ExecutorService threads = Executors.newFixedThreadPool(each);
         List<Future<?>> ranks = new ArrayList<>();
@@ -46,7 +57,7 @@ final class DeviceMatrix {
                 CommunicatorConfig own = config.toBuilder().device(device).build();
                 try (Communicator world = Communicator.init(id, mine, size, own)) {
                     for (int some = 1; some <= size; some++) {
-                        bySome(world, some, every, device);
+                        bySome(world, some, every, isSymmetric, device);
                     }
                 }
             }));
@@ -57,23 +68,23 @@ final class DeviceMatrix {
         }
     }
 
-    private static void bySome(Communicator world, int some, int every, int device) {
+    private static void bySome(Communicator world, int some, int every, boolean isSymmetric, int device) {
         int color = world.rank() < some ? 0 : -1;
         try (Communicator one = world.split(color, world.rank()).orElse(null);
                 Communicator other = world.split(color, -world.rank()).orElse(null)) {
             if (one != null && other != null) {
-                compare(one, other, every, device);
+                compare(one, other, every, isSymmetric, device);
             }
         }
     }
 
     /** Executes different operations on both communicators at the same time, each on its own stream and buffers. */
-    private static void compare(Communicator one, Communicator other, int every, int device) {
+    private static void compare(Communicator one, Communicator other, int every, boolean isSymmetric, int device) {
         List<DeviceCollectives.Case> cases = DeviceCollectives.cases(SEED, type -> !type.isFloating());
         List<DeviceCollectives.Case> captured = new ArrayList<>(cases);
         Collections.reverse(captured);
-        try (Side eager = new Side(one, device);
-                Side replayed = new Side(other, device)) {
+        try (Side eager = new Side(one, isSymmetric, device);
+                Side replayed = new Side(other, isSymmetric, device)) {
             for (int i = one.size() % every; i < cases.size(); i += every) {
                 eager.take(cases.get(i));
                 replayed.take(captured.get(i));
@@ -100,6 +111,7 @@ final class DeviceMatrix {
     private static final class Side implements AutoCloseable {
 
         private final Communicator comm;
+        private final List<SymmetricMemory> windows = new ArrayList<>();
         private final DeviceMemory send;
         private final DeviceMemory recv;
         private DeviceCollectives.Case operation;
@@ -107,10 +119,22 @@ final class DeviceMatrix {
         private byte[] before;
         private byte[] expected;
 
-        Side(Communicator comm, int device) {
+        Side(Communicator comm, boolean isSymmetric, int device) {
             this.comm = comm;
-            send = new DeviceMemory(device, DeviceCollectives.MAX_BYTES);
-            recv = new DeviceMemory(device, DeviceCollectives.MAX_BYTES);
+            send = memory(isSymmetric, device);
+            recv = memory(isSymmetric, device);
+        }
+
+        private DeviceMemory memory(boolean isSymmetric, int device) {
+            if (!isSymmetric) {
+                return new DeviceMemory(device, DeviceCollectives.MAX_BYTES);
+            }
+            SymmetricMemory window = comm.allocateSymmetric(DeviceCollectives.MAX_BYTES);
+            windows.add(window);
+            return new DeviceMemory(
+                    device,
+                    DeviceCollectives.MAX_BYTES,
+                    window.as(DataType.INT8).address());
         }
 
         /** Sets the operation and computes its expected result on the host. */
@@ -166,6 +190,7 @@ final class DeviceMatrix {
         public void close() {
             send.close();
             recv.close();
+            windows.forEach(SymmetricMemory::close);
         }
     }
 }

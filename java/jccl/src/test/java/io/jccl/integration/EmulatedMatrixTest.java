@@ -23,9 +23,18 @@ class EmulatedMatrixTest {
     @TempDir
     Path folder;
 
-    @ParameterizedTest(name = "processes={0} threads={1} gpus={2}")
-    @CsvSource({"1, 8, 4", "8, 1, 8", "4, 2, 8"})
-    void everyCollectiveGivesTheSameBitsAsInHostMemory(int processes, int threads, int gpus) throws Exception {
+    @ParameterizedTest(name = "processes={0} threads={1} gpus={2} symmetric={3}")
+    @CsvSource({
+        "1, 8, 4, false",
+        "8, 1, 8, false",
+        "4, 2, 8, false",
+        "1, 8, 4, true",
+        "1, 8, 8, true",
+        "8, 1, 8, true",
+        "4, 2, 8, true"
+    })
+    void everyCollectiveGivesTheSameBitsAsInHostMemory(int processes, int threads, int gpus, boolean isSymmetric)
+            throws Exception {
         assumeTrue(
                 processes < 8 || Seeds.of(100) >= 100,
                 "only every night: JVMs take longer to start than to communicate");
@@ -40,7 +49,8 @@ class EmulatedMatrixTest {
                 EmulatedGpus.library(),
                 "" + threads,
                 "" + gpus,
-                "" + (Seeds.of(100) >= 100 ? 1 : 10))) {
+                "" + (Seeds.of(100) >= 100 ? 1 : 10),
+                "" + isSymmetric)) {
             for (int process = 0; process < processes; process++) {
                 assertThat(ranks.awaitExit(process, LIMIT))
                         .as(ranks.allOutput())
