@@ -14,6 +14,7 @@ enum class Code : int {
   System = -6,     // a system call failed
   Internal = -7,   // an invariant of the library does not hold
   NoMemory = -8,   // memory could not be allocated
+  Paused = -9,     // an operation has not ended and can be resumed
 };
 
 }  // namespace jccl

@@ -54,7 +54,11 @@ Engine::Engine(const EngineConfig& config, uint8_t* segment)
   }
 }
 
-Engine::~Engine() = default;
+Engine::~Engine() {
+  if (!fiber_.isPaused()) return;
+  abort(Code::Aborted);
+  resume(1, false);
+}
 
 // Reports a wrong argument. Nothing has happened, and the communicator stays usable.
 Code Engine::refuse(std::string why) {

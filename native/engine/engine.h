@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fiber.h"
 #include "base/mapped_memory.h"
 #include "base/status.h"
 #include "engine/channel.h"
@@ -118,6 +119,13 @@ class Engine {
             int root, int64_t timeoutNanos, const Part& part = {}, const Wire& wire = {});
   Code runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos);
 
+  // Prepares the next operation to pause where it would wait: run*() then returns Paused, and resume() continues it.
+  // Returns false if operations of this communicator cannot pause, because calls of its network may block.
+  bool pauseNext();
+  // Continues the paused operation, which ends at the latest after `timeoutNanos`. If `pauses` is set, it may pause
+  // again. Any thread may call this, one at a time.
+  Code resume(int64_t timeoutNanos, bool pauses);
+
   // Returns the algorithm, protocol and channels that the last operation used. Only for the thread that ran it.
   Choice lastChoice() const { return lastChoice_; }
 
@@ -139,6 +147,7 @@ class Engine {
   Worker::Holds holds();
   template <typename Body>
   Code onOperationThread(Body body);
+  Code startPausing(std::function<Code()> body);
   Code runHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
                int64_t timeoutNanos, const Part& part, const Wire& wire);
   Code runVHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
@@ -184,6 +193,9 @@ class Engine {
   std::unique_ptr<Worker> operationThread_;
   std::function<void()> operationBody_;
   bool operationThreadLeft_ = false;  // a call of the network never returned, and the thread was left behind
+  bool pausesNext_ = false;
+  Code pausedCode_ = Code::Ok;  // result of the operation in fiber_
+  Fiber fiber_;
   std::unique_ptr<Workers> workers_;
   const Operation* inFlight_ = nullptr;
   Transfer transferInFlight_;

@@ -46,18 +46,63 @@ Code Engine::onOperationThread(Body body) {
   return failure();
 }
 
+bool Engine::pauseNext() {
+  pausesNext_ = operationThread_ == nullptr && fiber_.open();
+  return pausesNext_;
+}
+
+// `body` owns its arguments, because it goes on after the call that started it.
+Code Engine::startPausing(std::function<Code()> body) {
+  pausesNext_ = false;
+  control_.fiber = &fiber_;
+  control_.pauses = true;
+  const bool ended = fiber_.start([this, body = std::move(body)] {
+    try {
+      pausedCode_ = body();
+    } catch (...) {
+      pausedCode_ = failThrown();
+    }
+  });
+  control_.pauses = false;
+  return ended ? pausedCode_ : Code::Paused;
+}
+
+Code Engine::resume(int64_t timeoutNanos, bool pauses) {
+  if (!fiber_.isPaused()) return refuse("no operation is paused");
+  // Time limits count from the first long wait of an operation.
+  const int64_t start = control_.startNanos.load(std::memory_order_relaxed);
+  const int64_t spent = start == 0 ? 0 : monotonicNanos() - start;
+  control_.timeoutNanos.store(spent + std::max<int64_t>(timeoutNanos, 1), std::memory_order_relaxed);
+  control_.pauses = pauses;
+  const bool ended = fiber_.resume();
+  control_.pauses = false;
+  return ended ? pausedCode_ : Code::Paused;
+}
+
 Code Engine::run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
                  int64_t timeoutNanos, const Part& part, const Wire& wire) {
+  if (__builtin_expect(pausesNext_, 0)) {
+    return startPausing([=, this] { return runHere(code, choice, send, recv, count, root, timeoutNanos, part, wire); });
+  }
   return onOperationThread([&] { return runHere(code, choice, send, recv, count, root, timeoutNanos, part, wire); });
 }
 
 Code Engine::runV(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,
                   const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, const Part& part,
                   const Wire& wire) {
+  if (__builtin_expect(pausesNext_, 0)) {
+    return startPausing(
+        [=, this] { return runVHere(code, choice, send, recv, counts, root, timeoutNanos, part, wire); });
+  }
   return onOperationThread([&] { return runVHere(code, choice, send, recv, counts, root, timeoutNanos, part, wire); });
 }
 
 Code Engine::runPointToPoint(std::span<const PointToPointTask> tasks, int64_t timeoutNanos) {
+  if (__builtin_expect(pausesNext_, 0)) {
+    return startPausing([this, own = std::vector<PointToPointTask>(tasks.begin(), tasks.end()), timeoutNanos] {
+      return runPointToPointHere(own, timeoutNanos);
+    });
+  }
   return onOperationThread([&] { return runPointToPointHere(tasks, timeoutNanos); });
 }
 
@@ -353,6 +398,7 @@ void Engine::runChannels(const Operation& operation, Transfer& transfer) {
     transferInFlight_ = transfer;
     workers_->start(channels);
     runChannel(0, operation, transfer);
+    while (control_.pauses && !workers_->haveEnded(channels)) fiber_.pause();
     if (!workers_->join(channels)) control_.fail(Code::Transport);
     inFlight_ = nullptr;
   } else {

@@ -32,6 +32,8 @@ class Worker {
 
   void start();
 
+  bool hasEnded() const { return finished_.load(std::memory_order_acquire) == posted_.load(std::memory_order_relaxed); }
+
   // Waits until the job has ended, in bounded time, because each wait in a job has a time limit. Returns false if the
   // job is in a call that will never return.
   bool join();

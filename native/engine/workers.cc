@@ -1,5 +1,6 @@
 #include "engine/workers.h"
 
+#include <algorithm>
 #include <string>
 
 namespace jccl {
@@ -17,6 +18,11 @@ Status Workers::provide(int channels) {
 
 void Workers::start(int channels) {
   for (int i = 0; i < channels - 1; ++i) workers_[i]->start();
+}
+
+bool Workers::haveEnded(int channels) const {
+  return std::all_of(workers_.begin(), workers_.begin() + channels - 1,
+                     [](const auto& one) { return one->hasEnded(); });
 }
 
 bool Workers::join(int channels) {

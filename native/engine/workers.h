@@ -23,6 +23,9 @@ class Workers {
   // Starts the job on channels 1 .. channels-1.
   void start(int channels);
 
+  // Returns true if all jobs have ended.
+  bool haveEnded(int channels) const;
+
   // Waits until all jobs have ended. Returns false if one of them will never end (Worker::join).
   bool join(int channels);
 

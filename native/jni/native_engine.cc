@@ -273,6 +273,16 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_sendReceive(JNIEnv*,
   });
 }
 
+JNIEXPORT jboolean JNICALL Java_io_jccl_nativelib_NativeEngine_pauseNext(JNIEnv*, jclass, jlong handle) {
+  return guarded<jboolean>(JNI_FALSE,
+                           [&]() -> jboolean { return engineOf(handle).pauseNext() ? JNI_TRUE : JNI_FALSE; });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeEngine_resume(JNIEnv*, jclass, jlong handle, jlong timeoutNanos,
+                                                                   jboolean pauses) {
+  return outcomeOf(handle, [&] { return engineOf(handle).resume(timeoutNanos, pauses == JNI_TRUE); });
+}
+
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeEngine_abort(JNIEnv*, jclass, jlong handle, jint code) {
   guarded<bool>(false, [&] {
     engineOf(handle).abort(code < 0 ? static_cast<Code>(code) : Code::Aborted);

@@ -23,6 +23,7 @@ SAME(JCCL_CODE(TRANSPORT), Code::Transport);
 SAME(JCCL_CODE(SYSTEM), Code::System);
 SAME(JCCL_CODE(INTERNAL), Code::Internal);
 SAME(JCCL_CODE(NO_MEMORY), Code::NoMemory);
+SAME(JCCL_CODE(PAUSED), Code::Paused);
 
 SAME(JCCL_NUMBER(ALL_REDUCE), Collective::AllReduce);
 SAME(JCCL_NUMBER(REDUCE), Collective::Reduce);

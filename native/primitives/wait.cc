@@ -131,6 +131,12 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
     const bool moved = control_.progress != nullptr && control_.progress->poll() > 0;
     // Data that arrived while this thread was off its core becomes visible only through the poll above.
     if (moved && ready(context)) break;
+    if (placed_ && control_.pauses) {
+      if (control_.policy.oversubscribed) YieldPolicy::yieldCore();
+      control_.fiber->pause();
+      now = monotonicNanos();
+      continue;
+    }
     Phase phase = moved ? Phase::Spin : phases.next(findsOnThisCore(place.peer));
     if (phase == Phase::Yield && avoidsYields(now)) phase = Phase::Sleep;
     if (phase == Phase::Spin && !moved && spin(ready, context)) break;

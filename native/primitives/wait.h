@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/cpu_placement.h"
 #include "base/event_count.h"
+#include "base/fiber.h"
 #include "base/progress_engine.h"
 #include "base/status.h"
 #include "primitives/spin_policy.h"
@@ -54,6 +55,11 @@ struct WaitControl {
   CpuPlacement* placement = nullptr;                // where this rank publishes its core
   std::span<const CpuPlacement* const> placements;  // by rank; null for this rank and for ranks of other hosts
   bool sharesCore = false;                          // the last long wait was for a rank on this core
+
+  // The fiber that executes the operation in flight, and whether that pauses instead of waiting. Used only by the thread
+  // that executes operations.
+  Fiber* fiber = nullptr;
+  bool pauses = false;
 
   // The members below belong to the operation in flight and are set when it starts.
   std::atomic<uint64_t> sequence{0};
@@ -92,7 +98,8 @@ class Waiter {
   Waiter(WaitControl& control, ProgressRecord& record, bool placed)
       : control_(control), record_(record), placed_(placed), spinNanos_(control.policy.spinNanos) {}
 
-  // Returns true as soon as ready() is true; false if the deadline has passed or the communicator has failed.
+  // Returns true as soon as ready() is true; false if the deadline has passed or the communicator has failed. Pauses
+  // instead of waiting long if the operation does.
   template <class Ready>
   bool wait(Ready&& ready, const WaitPlace& place) {
     for (int i = control_.policy.polls; i > 0; --i) {

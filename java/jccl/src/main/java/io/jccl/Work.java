@@ -45,8 +45,9 @@ public sealed interface Work permits OperationWork {
     void await(Duration timeout);
 
     /**
-     * Returns true if the operation has ended, with success or without. Never waits. Ensures that the operation is
-     * executed although no thread waits.
+     * Returns true if the operation has ended, with success or without. Executes what can be executed without waiting
+     * for other ranks, and never waits for them. If this is not called again soon, a thread of the communicator goes on
+     * with the operation.
      */
     boolean isDone();
 
@@ -56,8 +57,8 @@ public sealed interface Work permits OperationWork {
      * about the other ranks.
      *
      * <p>Cancelling the future ends neither the operation nor other futures of it; {@link #cancel()} ends them.
-     * Continuations that are not {@code Async} run on a thread of the communicator and must not wait for its
-     * operations.
+     * Continuations that are not {@code Async} run on a thread of the communicator, or on a thread that waits for this
+     * future, and must not wait for operations of the communicator.
      */
     CompletableFuture<Void> toFuture();
 

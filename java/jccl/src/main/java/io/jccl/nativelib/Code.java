@@ -32,6 +32,9 @@ public final class Code {
     /** The system gave no memory. */
     @Native
     public static final int NO_MEMORY = -8;
+    /** An operation has not ended and can be resumed. */
+    @Native
+    public static final int PAUSED = -9;
 
     private Code() {}
 }

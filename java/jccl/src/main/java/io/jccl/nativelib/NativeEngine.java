@@ -358,6 +358,26 @@ public final class NativeEngine extends Engine {
                 timeoutNanos);
     }
 
+    /**
+     * Lets the next operation pause where it would wait for another rank: its call then returns {@link Code#PAUSED}.
+     *
+     * @return false if operations of this engine cannot pause; then the next one waits
+     */
+    public boolean pauseNext() {
+        return pauseNext(handle);
+    }
+
+    /**
+     * Continues the paused operation. Any thread may do so.
+     *
+     * @param timeoutNanos the time after which the operation fails
+     * @param pauses true if the operation may pause again
+     * @return as {@link #run}; {@link Code#PAUSED} if the operation has paused again
+     */
+    public long resume(long timeoutNanos, boolean pauses) {
+        return resume(handle, timeoutNanos, pauses);
+    }
+
     /** Returns the bytes in use, a row of {@link Rows#MEMORY_LENGTH}; empty once this engine is destroyed. */
     public long[] memoryUsage() {
         return rows(() -> memoryUsage(handle));
@@ -547,6 +567,10 @@ public final class NativeEngine extends Engine {
             int recvType,
             int from,
             long timeoutNanos);
+
+    private static native boolean pauseNext(long handle);
+
+    private static native long resume(long handle, long timeoutNanos, boolean pauses);
 
     private static native void abort(long handle, int code);
 

@@ -30,6 +30,25 @@ interface Backend {
     long execute(OperationWork work, long timeoutNanos);
 
     /**
+     * Lets the next {@link #execute}, which must be of this operation, return {@link io.jccl.nativelib.Code#PAUSED}
+     * where the operation would wait for another rank. {@link #resume} continues it.
+     *
+     * @return false if this operation cannot pause
+     */
+    default boolean mayPause(OperationWork work) {
+        return false;
+    }
+
+    /**
+     * Continues a paused operation; returns the same as {@link #execute}.
+     *
+     * @param pauses true if the operation may pause again
+     */
+    default long resume(OperationWork work, long timeoutNanos, boolean pauses) {
+        throw new IllegalStateException(describe(work) + ": operations of this backend do not pause");
+    }
+
+    /**
      * Returns the packed choice for a collective on this kind of memory. The execution can differ from this choice if
      * ranks use each other's buffers in place.
      *
@@ -43,9 +62,9 @@ interface Backend {
         queue().await(work, deadline);
     }
 
-    /** Ensures that the operation is executed, or that its end is noticed; returns at once. */
+    /** Ensures that the operation is executed, or that its end is noticed; does not wait for other ranks. */
     default void poll(OperationWork work) {
-        queue().wake();
+        queue().poll(work);
     }
 
     /**

@@ -7,7 +7,7 @@ import java.util.concurrent.CompletionException;
  * A future whose {@link #join} and {@link #getNow} throw an exception with the stack of their caller, as {@link #get()}
  * of every future does.
  */
-final class CallerFuture<T> extends CompletableFuture<T> {
+class CallerFuture<T> extends CompletableFuture<T> {
 
     @Override
     public <U> CompletableFuture<U> newIncompleteFuture() {

@@ -117,6 +117,10 @@ final class CommunicatorThread {
             awaited = 0;
             return; // more operations may have been issued meanwhile
         }
+        if (progress == OperationQueue.Progress.PAUSED) {
+            backOff(AWAITED_BACK_OFF_NANOS);
+            return;
+        }
         if (moved) {
             awaited = Math.min(awaited + 1, POLLS_UNTIL_AWAITED);
         }

@@ -21,12 +21,15 @@ import java.util.function.LongSupplier;
 /** Executes operations on host memory. Stages heap buffers. */
 final class HostBackend implements Backend, CallHandler {
 
+    private static final Runnable NOTHING = () -> {};
+
     private final OperationQueue queue;
     private final NativeEngine engine;
     private final ChoiceTable choices;
     private final int size;
     private final HeapStaging staging = new HeapStaging();
     private final UserReductions userReductions;
+    private Runnable afterPause; // what follows the paused operation if it ends well; null if none is paused
     private final Set<HostRegistration> registrations = ConcurrentHashMap.newKeySet(); // keeps the buffers reachable
 
     HostBackend(OperationQueue queue, ChoiceTable choices, int rank, int size) {
@@ -79,6 +82,44 @@ final class HostBackend implements Backend, CallHandler {
     @Override
     public long execute(OperationWork work, long timeoutNanos) {
         return work.call().dispatch(this, timeoutNanos);
+    }
+
+    /** Calls that consist of several, that call user code, or whose memory is held meanwhile, cannot pause. */
+    @Override
+    public boolean mayPause(OperationWork work) {
+        OperationCall call = work.call();
+        boolean can = call instanceof TransfersCall transfers
+                ? transfers.held().isEmpty()
+                : call instanceof BufferCall one
+                        && !(call instanceof ReductionCall)
+                        && !MemoryHold.isNeeded(one.send())
+                        && !MemoryHold.isNeeded(one.recv());
+        return can && engine.pauseNext();
+    }
+
+    @Override
+    public long resume(OperationWork work, long timeoutNanos, boolean pauses) {
+        long outcome = engine.resume(timeoutNanos, pauses);
+        if (outcome == Code.PAUSED) {
+            return outcome;
+        }
+        Runnable next = afterPause;
+        afterPause = null;
+        if (outcome >= Code.OK) {
+            next.run();
+        }
+        Reference.reachabilityFence(work);
+        return outcome;
+    }
+
+    /** Keeps what follows an operation that has paused, or does it if the operation has ended well. */
+    private long then(long outcome, Runnable next) {
+        if (outcome == Code.PAUSED) {
+            afterPause = next;
+        } else if (outcome >= Code.OK) {
+            next.run();
+        }
+        return outcome;
     }
 
     /**
@@ -152,6 +193,9 @@ final class HostBackend implements Backend, CallHandler {
         }
         long from = send == null ? 0 : send.pinnedAddress();
         long outcome = run.run(this, call, from, recv == null ? 0 : recv.pinnedAddress(), timeoutNanos);
+        if (outcome == Code.PAUSED) {
+            afterPause = NOTHING;
+        }
         Reference.reachabilityFence(send);
         Reference.reachabilityFence(recv);
         return outcome;
@@ -161,10 +205,8 @@ final class HostBackend implements Backend, CallHandler {
         DataBuffer send = call.send();
         DataBuffer recv = call.recv();
         long[] places = call.leavesGaps() ? staging.stageKeepingGaps(send, recv) : staging.stage(send, recv);
-        long outcome = run.run(this, call, places[0], places[1], timeoutNanos);
-        if (outcome >= Code.OK) {
-            staging.unstage(recv, places[1]);
-        }
+        long outcome =
+                then(run.run(this, call, places[0], places[1], timeoutNanos), () -> staging.unstage(recv, places[1]));
         Reference.reachabilityFence(send); // a direct buffer must stay reachable until here
         Reference.reachabilityFence(recv);
         return outcome;
@@ -246,10 +288,8 @@ final class HostBackend implements Backend, CallHandler {
             staging.begin(stagedBytes);
         }
         long[] tasks = call.tasks(this::place);
-        long outcome = engine.runPointToPoint(tasks, timeoutNanos);
-        if (outcome >= Code.OK && stagedBytes != 0) {
-            unstage(transfers, tasks);
-        }
+        Runnable next = stagedBytes == 0 ? NOTHING : () -> unstage(transfers, tasks);
+        long outcome = then(engine.runPointToPoint(tasks, timeoutNanos), next);
         Reference.reachabilityFence(transfers);
         return outcome;
     }

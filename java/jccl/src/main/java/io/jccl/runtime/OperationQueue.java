@@ -6,6 +6,7 @@ import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeEngine;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
@@ -19,6 +20,9 @@ import java.util.function.LongConsumer;
  * {@link CommunicatorThread} executes the operations for which no thread waits, and those for which virtual threads
  * wait.
  *
+ * <p>A thread that polls executes operations, too, but only until one would wait for other ranks. That operation pauses,
+ * and whoever has the right to run next continues it.
+ *
  * <p>An operation ends once. If something is thrown while it runs, its communicator fails with that cause. If a waiting
  * thread is interrupted, its wait ends if the operation has not begun on this rank; otherwise the communicator fails.
  *
@@ -30,6 +34,7 @@ final class OperationQueue {
     private static final long MIN_SLEEP_NANOS = 50_000;
     private static final long MAX_SLEEP_NANOS = 20_000_000;
     private static final long MAX_STOP_SLEEP_NANOS = 1_000_000;
+    private static final long POLLED_NANOS = 1_000_000; // a thread that polls does so again within this time
 
     private static final VarHandle RUNNING;
     private static final VarHandle RUNNER;
@@ -77,6 +82,9 @@ final class OperationQueue {
     private final OperationWork sentinel = new OperationWork(null, null, Deadlines.NONE);
     private OperationWork head = sentinel;
     private OperationWork tail = sentinel;
+    private OperationWork paused; // has begun and would wait for other ranks; used with the right to run, as the next
+    private long pausedDeadline; // time by which it must be over
+    private long polledNanos; // time of the last poll
     private OperationWork inFlight; // accessed through IN_FLIGHT; the watchdog reads it, too
 
     OperationQueue(String name, NativeEngine engine, OperationEvents events, FailureState failures, long timeoutNanos) {
@@ -179,12 +187,37 @@ final class OperationQueue {
         }
     }
 
+    /**
+     * Executes operations up to {@code operation}, as far as that is possible without waiting for other ranks. If nobody
+     * polls again soon, the communicator's thread goes on.
+     */
+    void poll(OperationWork operation) {
+        if (!RUNNING.compareAndSet(this, 0, 1)) {
+            thread.wakeIfIdle();
+            return;
+        }
+        setRunner(null);
+        polledNanos = System.nanoTime();
+        if (runAndGiveBack(operation, Deadlines.NONE, true) != Progress.PAUSED && !operation.isOver()) {
+            thread.wakeIfIdle(); // an operation cannot pause
+        }
+    }
+
+    /** Lets the communicator's thread continue a paused operation at once. */
+    void handOver() {
+        if (RUNNING.compareAndSet(this, 0, 1)) {
+            polledNanos = System.nanoTime() - POLLED_NANOS;
+            RUNNING.setRelease(this, 0);
+        }
+        thread.wakeIfIdle();
+    }
+
     private boolean tryRun(OperationWork operation, long deadline) {
         if (!RUNNING.compareAndSet(this, 0, 1)) {
             return false;
         }
         setRunner(Thread.currentThread());
-        runAndGiveBack(operation, deadline);
+        runAndGiveBack(operation, deadline, false);
         return true;
     }
 
@@ -198,11 +231,11 @@ final class OperationQueue {
         }
     }
 
-    /** Executes operations up to {@code last}, and gives back the right to run. Returns true if it executed any. */
-    private boolean runAndGiveBack(OperationWork last, long deadline) {
-        boolean any;
+    /** Executes operations up to {@code last}, and gives back the right to run. */
+    private Progress runAndGiveBack(OperationWork last, long deadline, boolean pauses) {
+        Progress progress;
         try {
-            any = runUpTo(last, deadline);
+            progress = runUpTo(last, deadline, pauses);
             RUNNING.setRelease(this, 0);
         } catch (Throwable e) {
             escaped = e; // calls nothing from here on, because the stack may be exhausted
@@ -210,7 +243,7 @@ final class OperationQueue {
             throw e;
         }
         wakeSleepers();
-        return any;
+        return progress;
     }
 
     /**
@@ -303,12 +336,14 @@ final class OperationQueue {
         }
     }
 
-    /** Result of {@link #runAll}. */
+    /** What a call has executed. */
     enum Progress {
         /** There was nothing to execute. */
         NOTHING,
         /** Operations were executed. */
         EXECUTED,
+        /** An operation would wait for other ranks, and a thread polls for its end. */
+        PAUSED,
         /** Another thread has the right to run. */
         OTHERS_RUN
     }
@@ -319,7 +354,11 @@ final class OperationQueue {
             return Progress.OTHERS_RUN;
         }
         setRunner(null);
-        return runAndGiveBack(null, Deadlines.NONE) ? Progress.EXECUTED : Progress.NOTHING;
+        if (paused != null && System.nanoTime() - polledNanos < POLLED_NANOS && failures.current() == null) {
+            RUNNING.setRelease(this, 0);
+            return Progress.PAUSED;
+        }
+        return runAndGiveBack(null, Deadlines.NONE, false);
     }
 
     /**
@@ -334,8 +373,8 @@ final class OperationQueue {
         }
     }
 
-    private boolean runUpTo(OperationWork last, long deadline) {
-        boolean any = false;
+    private Progress runUpTo(OperationWork last, long deadline, boolean pauses) {
+        Progress progress = Progress.NOTHING;
         OperationWork done = head;
         while (last == null || !last.isOver()) {
             OperationWork operation = done.next();
@@ -343,28 +382,55 @@ final class OperationQueue {
                 break;
             }
             if (!operation.isOver()) { // an operation is over already if something was thrown after its end
-                run(operation, deadline);
+                if (pauses && operation != paused && !mayPause(operation)) {
+                    break;
+                }
+                run(operation, deadline, pauses);
+                if (operation == paused) {
+                    return Progress.PAUSED;
+                }
             }
             done.link(null); // so that a handle that the application keeps does not keep all later operations
             head = operation;
             done = operation;
-            any = true;
+            progress = Progress.EXECUTED;
             wakeSleepers();
         }
-        return any;
+        return progress;
     }
 
-    /** Executes an operation, and ends it whatever is thrown. */
-    private void run(OperationWork operation, long deadline) {
+    private boolean mayPause(OperationWork operation) {
+        return !profiled
+                && !JfrEvents.recordsOperations()
+                && failures.current() == null
+                && escaped == null
+                && operation.backend().mayPause(operation);
+    }
+
+    /** Executes an operation, and ends it whatever is thrown, unless the operation pauses. */
+    private void run(OperationWork operation, long deadline, boolean pauses) {
         Failure failure = escaped == null ? failures.current() : failures.broken(operation, escaped);
+        if (failure != null && operation == paused) {
+            endPaused();
+        }
         if (failure == null) {
             IN_FLIGHT.setRelease(this, operation);
             try {
                 long end = Deadlines.earlier(deadline, operation.deadline());
+                if (operation == paused) {
+                    end = Deadlines.earlier(end, pausedDeadline);
+                }
                 long mayTake = end == Deadlines.NONE ? timeoutNanos : Deadlines.left(end);
-                long outcome = profiled || JfrEvents.recordsOperations()
-                        ? events.execute(operation, mayTake)
-                        : operation.backend().execute(operation, mayTake);
+                long outcome = operation == paused
+                        ? operation.backend().resume(operation, mayTake, pauses)
+                        : profiled || JfrEvents.recordsOperations()
+                                ? events.execute(operation, mayTake)
+                                : operation.backend().execute(operation, mayTake);
+                if (outcome == Code.PAUSED) {
+                    pause(operation, mayTake);
+                    return;
+                }
+                paused = null;
                 if (operation.issuedNanos() != 0) {
                     issues.keep(engine.lastEntered(), operation.issuedNanos());
                 }
@@ -375,19 +441,30 @@ final class OperationQueue {
                 failure = failures.ended(
                         (int) outcome, operation.describe(), operation.backend().failureSequence(operation), mayTake);
             } catch (Throwable e) {
+                paused = null;
                 failure = failures.broken(operation, e);
             }
         }
         operation.fail(failure);
     }
 
+    private void pause(OperationWork operation, long mayTake) {
+        if (operation != paused) {
+            pausedDeadline = Deadlines.after(Duration.ofNanos(mayTake));
+            paused = operation;
+        }
+    }
+
+    /** Lets the paused operation leave the engine, which has failed. */
+    private void endPaused() {
+        OperationWork operation = paused;
+        paused = null;
+        operation.backend().resume(operation, 1, false);
+    }
+
     /** Returns the operation that was begun last; it may be over. */
     OperationWork inFlight() {
         return (OperationWork) IN_FLIGHT.getAcquire(this);
-    }
-
-    void wake() {
-        thread.wakeIfIdle();
     }
 
     void completeLater(OperationWork operation) {
@@ -408,6 +485,9 @@ final class OperationQueue {
             return false;
         }
         setRunner(null);
+        if (paused != null) {
+            endPaused();
+        }
         IN_FLIGHT.setRelease(this, (OperationWork) null);
         Failure failure = failures.current();
         for (OperationWork operation = head.next();

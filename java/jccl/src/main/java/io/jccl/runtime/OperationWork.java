@@ -160,7 +160,7 @@ public non-sealed class OperationWork implements Work {
         @SuppressWarnings("unchecked")
         CompletableFuture<Void> first = (CompletableFuture<Void>) FUTURE.compareAndExchange(this, null, mine);
         if (first != null) {
-            return first.copy();
+            return copy(first);
         }
         try {
             backend.queue().completeLater(this);
@@ -168,7 +168,23 @@ public non-sealed class OperationWork implements Work {
             FUTURE.compareAndSet(this, mine, null); // nothing would complete this future
             throw noMemory;
         }
-        return mine.copy(); // a copy, so that the application cannot complete it for others
+        return copy(mine); // a copy, so that the application cannot complete it for others
+    }
+
+    private OperationFuture copy(CompletableFuture<Void> original) {
+        OperationFuture copy = new OperationFuture(this);
+        original.whenComplete((nothing, problem) -> copy.end(problem));
+        return copy;
+    }
+
+    /** Called by a thread that has polled this operation and will not poll again soon. */
+    final void handOver() {
+        backend.queue().handOver();
+    }
+
+    /** Returns the exception of an operation that has failed; null if it has succeeded. */
+    final Throwable failureOrNull() {
+        return (int) STATE.getAcquire(this) == FAILED ? failure.exception() : null;
     }
 
     /** Completes the future with the exception that a first attempt to complete it has thrown. */

@@ -13,6 +13,7 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.function.Consumer;
 
 /**
  * One operation with all its parameters. {@link #check} requires an exact result, intact guard zones and an unchanged
@@ -76,6 +77,11 @@ public record CollectiveCase(
 
     /** Executes the operation on this rank and checks the result. */
     public void check(Communicator comm, Arena arena) {
+        check(comm, arena, Work::await);
+    }
+
+    /** Issues the operation on this rank, lets {@code finish} wait for it, and checks the result. */
+    void check(Communicator comm, Arena arena, Consumer<Work> finish) {
         int rank = comm.rank();
         int n = comm.size();
         int sendCount = sendCount(n);
@@ -93,7 +99,7 @@ public record CollectiveCase(
             fill(send, rank);
         }
         byte[] sentBefore = send == null ? null : copy(send.view());
-        issue(comm, send, recv).await();
+        finish.accept(issue(comm, send, recv));
         if (recv != null) {
             requireEqual(comm, recv.view(), expectedBytes(rank, n, recvCount));
         }
