@@ -63,6 +63,7 @@ public final class DistributedDataParallel implements AutoCloseable {
     private int noSyncs;
     private @Nullable Throwable failure; // of a hook: libtorch would keep only its text
     private boolean hookFailed; // the failure is that of a CommHook
+    private boolean stepEnded; // all ranks have reached the end of the last step, with success or without
     private boolean averaged; // this rank has all averages, but does not know whether all other ranks have
     private long steps;
     private boolean closed;
@@ -145,10 +146,15 @@ public final class DistributedDataParallel implements AutoCloseable {
             bucket.issue(comm, commHook);
         } catch (Throwable e) {
             hookFailed = true;
-            if (comm.failure().isEmpty()) {
-                comm.abort(); // other ranks may have issued operations that this rank has not
-            }
+            abort();
             throw e;
+        }
+    }
+
+    /** Ends the waits of ranks that have issued operations which this rank has not. */
+    private void abort() {
+        if (comm.failure().isEmpty()) {
+            comm.abort();
         }
     }
 
@@ -169,8 +175,14 @@ public final class DistributedDataParallel implements AutoCloseable {
             throw new IllegalStateException("noSync=" + noSyncs
                     + ": expected synchronize() outside of noSync(); close it before the last backward pass of a step");
         }
+        stepEnded = false;
         try {
             Tensors.withoutGradient(this::synchronizeGradients);
+        } catch (RuntimeException | Error e) {
+            if (!stepEnded) {
+                abort();
+            }
+            throw e;
         } finally {
             arrived.clear();
             nextBucket = 0;
@@ -182,7 +194,7 @@ public final class DistributedDataParallel implements AutoCloseable {
 
     private void synchronizeGradients() {
         if (hookFailed) {
-            throw thrown(failure); // the cause of the abort
+            rethrow(failure); // the cause of the abort
         }
         List<ReducedParameter> filled = new ArrayList<>();
         Throwable local = failure;
@@ -194,6 +206,9 @@ public final class DistributedDataParallel implements AutoCloseable {
             }
         }
         collect(true);
+        if (nextBucket < buckets.size()) {
+            rethrow(local); // a hook has failed between two states
+        }
         Work buffers = bufferBroadcast == null ? null : bufferBroadcast.issue(comm);
         Flags flags = new Flags(local != null, filled);
         Work agreement = comm.allReduce(flags.buffer(), ReduceOp.BOR);
@@ -214,8 +229,9 @@ public final class DistributedDataParallel implements AutoCloseable {
         averaged = local == null;
         agreement.await();
         averaged = false;
+        stepEnded = true;
         if (local != null) {
-            throw thrown(local);
+            rethrow(local);
         }
         flags.requireSuccess(filled);
         steps++;
@@ -268,11 +284,10 @@ public final class DistributedDataParallel implements AutoCloseable {
         }
     }
 
-    private static RuntimeException thrown(Throwable failure) {
-        if (failure instanceof Error error) {
-            throw error;
-        }
-        return (RuntimeException) failure; // hooks declare no checked exceptions
+    /** Throws any exception: hooks written in Kotlin or Scala throw checked ones, too. */
+    @SuppressWarnings("unchecked")
+    private static <E extends Throwable> void rethrow(@Nullable Throwable failure) throws E {
+        throw (E) failure;
     }
 
     /**
@@ -375,23 +390,32 @@ public final class DistributedDataParallel implements AutoCloseable {
         });
     }
 
-    /** Returns the number of steps from which all ranks continue. */
     private long stepsToTake(Communicator rest) {
         long[] mine = {steps, averaged ? 1 : 0};
         long[] all = new long[mine.length * rest.size()];
         rest.allGather(DataBuffer.of(mine), DataBuffer.of(all)).await();
+        return stepsToTake(all);
+    }
+
+    /**
+     * Returns the number of steps from which all ranks continue. If any rank has taken a step, all other ranks have at least
+     * the averages for it, because a step ends with an operation of all ranks.
+     *
+     * @param positions for each rank the number of steps that it has taken, and 1 if it has the averages for the next
+     */
+    static long stepsToTake(long[] positions) {
         long most = 0;
-        boolean next = true; // all ranks have the averages for the step after `most`
-        for (int rank = 0; rank < rest.size(); rank++) {
-            most = Math.max(most, all[2 * rank]);
+        for (int rank = 0; rank < positions.length / 2; rank++) {
+            most = Math.max(most, positions[2 * rank]);
         }
-        for (int rank = 0; rank < rest.size(); rank++) {
-            long reached = all[2 * rank] + all[2 * rank + 1];
-            if (reached < most) {
-                throw new IllegalStateException("rank=" + rank + " steps=" + all[2 * rank] + ": expected " + most
+        boolean next = true; // all ranks have the averages for the step after `most`
+        for (int rank = 0; rank < positions.length / 2; rank++) {
+            long reachable = positions[2 * rank] + positions[2 * rank + 1];
+            if (reachable < most) {
+                throw new IllegalStateException("rank=" + rank + " steps=" + positions[2 * rank] + ": expected " + most
                         + "; every rank recovers with the object that it has trained with");
             }
-            next &= reached > most;
+            next &= reachable > most;
         }
         return next ? most + 1 : most;
     }

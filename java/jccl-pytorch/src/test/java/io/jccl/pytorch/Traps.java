@@ -3,7 +3,6 @@ package io.jccl.pytorch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.bytedeco.pytorch.global.torch.full;
 import static org.bytedeco.pytorch.global.torch.ones;
-import static org.bytedeco.pytorch.global.torch.randn;
 import static org.bytedeco.pytorch.global.torch.zeros;
 
 import io.jccl.Communicator;
@@ -114,18 +113,18 @@ final class Traps {
     /** Reduces tensors that point into objects which are freed meanwhile. */
     private static void owners(Communicator comm) {
         for (int i = 0; i < 20; i++) {
-            Nets.Net net = Nets.Kind.MLP.create(ScalarType.Float);
-            net.forward(full(new long[] {4, 20}, new Scalar(1f))).sum().backward();
-            List<TensorWork> works = new ArrayList<>();
-            TensorVector parameters = net.parameters();
-            for (long p = 0; p < parameters.size(); p++) {
-                works.add(Distributed.over(comm).allReduce(parameters.get(p).grad(), ReduceOp.AVG));
-            }
+            Module module = new Module();
+            module.register_parameter("p", ones(LARGE), true);
+            TensorVector parameters = module.parameters();
+            parameters.get(0).sum().backward();
+            TensorWork work = Distributed.over(comm).allReduce(parameters.get(0).grad(), ReduceOp.SUM);
             parameters.deallocate();
-            net.deallocate();
+            module.deallocate();
             System.gc();
-            randn(100, 100).matmul(randn(100, 100));
-            works.forEach(TensorWork::await);
+            Tensor other = zeros(LARGE); // takes the memory if it is free
+            work.await();
+            assertThat(other.abs().sum().item_float()).isZero();
+            other.deallocate();
         }
     }
 
