@@ -1,6 +1,7 @@
 package io.jccl.pytorch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.bytedeco.pytorch.global.torch.cross_entropy_loss;
 import static org.bytedeco.pytorch.global.torch.manual_seed;
 import static org.bytedeco.pytorch.global.torch.randint;
@@ -34,6 +35,7 @@ final class EqualityScenarios {
 
     private static final int STEPS = 40;
     private static final int BATCH = 64;
+    private static final String ZERO = "ZeRO";
 
     private EqualityScenarios() {}
 
@@ -42,7 +44,7 @@ final class EqualityScenarios {
         torch.set_num_threads(1);
         Scenarios scenarios = new Scenarios();
         for (Nets.Kind kind : Nets.Kind.values()) {
-            for (String optimizer : List.of("SGD", "Adam")) {
+            for (String optimizer : List.of("SGD", "Adam", ZERO)) {
                 scenarios.add(kind + " " + optimizer + " Double", comm -> {
                     double difference = difference(comm, kind, optimizer, ScalarType.Double, true);
                     assertThat(difference).isLessThan(1e-12);
@@ -57,12 +59,12 @@ final class EqualityScenarios {
             double difference = difference(comm, Nets.Kind.MLP, "SGD", ScalarType.Double, false);
             assertThat(difference).isGreaterThan(1e-3);
         });
-        scenarios.run();
+        scenarios.add("shares", EqualityScenarios::shares).run();
     }
 
     static Optimizer optimizer(String name, Nets.Net net) {
         TensorVector parameters = net.parameters();
-        if (name.equals("Adam")) {
+        if (!name.equals("SGD")) {
             return new Adam(parameters, new AdamOptions(1e-3));
         }
         SGDOptions options = new SGDOptions(0.05);
@@ -80,8 +82,12 @@ final class EqualityScenarios {
         manual_seed(11);
         Tensor x = net.samples(STEPS * BATCH, type);
         Tensor y = randint(10, new long[] {STEPS * BATCH}, new TensorOptions(ScalarType.Long));
-        Optimizer together = optimizer(optimizerName, net);
         Optimizer single = optimizer(optimizerName, alone);
+        boolean zero = optimizerName.equals(ZERO);
+        Optimizer together = zero ? null : optimizer(optimizerName, net);
+        ZeroRedundancyOptimizer shared = zero
+                ? ZeroRedundancyOptimizer.over(comm, net.parameters(), mine -> new Adam(mine, new AdamOptions(1e-3)))
+                : null;
         int share = BATCH / comm.size();
         int shards = kind == Nets.Kind.CNN ? comm.size() : 1;
         try (DistributedDataParallel ddp =
@@ -89,7 +95,12 @@ final class EqualityScenarios {
             for (int step = 0; step < STEPS; step++) {
                 PointerScope scope = new PointerScope();
                 trainAlone(alone, single, x.narrow(0, step * BATCH, BATCH), y.narrow(0, step * BATCH, BATCH), shards);
-                together.zero_grad(step % 2 == 0); // gradients are new, or views of the buckets
+                boolean undefined = step % 2 == 0; // gradients are new, or views of the buckets
+                if (zero) {
+                    shared.zero_grad(undefined);
+                } else {
+                    together.zero_grad(undefined);
+                }
                 long begin = (long) step * BATCH + (long) comm.rank() * share;
                 Tensor loss = cross_entropy_loss(net.forward(x.narrow(0, begin, share)), y.narrow(0, begin, share));
                 if (average) {
@@ -101,7 +112,11 @@ final class EqualityScenarios {
                         loss.backward();
                     }
                 }
-                together.step();
+                if (zero) {
+                    shared.step();
+                } else {
+                    together.step();
+                }
                 scope.close();
             }
             if (average) {
@@ -115,6 +130,29 @@ final class EqualityScenarios {
         actual.addAll(net.bufferList());
         expected.addAll(alone.bufferList());
         return distance(actual, expected);
+    }
+
+    /** Requires that each parameter has one owner, and that ranks without parameters take part. */
+    private static void shares(Communicator comm) {
+        Nets.Mlp net = new Nets.Mlp();
+        ZeroRedundancyOptimizer optimizer =
+                ZeroRedundancyOptimizer.over(comm, net.parameters(), mine -> new SGD(mine, new SGDOptions(1)));
+        assertThat(comm.allReduce(
+                        optimizer.optimizer().param_groups().get(0).params().size(), ReduceOp.SUM))
+                .isEqualTo(net.parameters().size());
+        List<Tensor> sizes = List.of(torch.zeros(10), torch.zeros(70), torch.zeros(30), torch.zeros(50));
+        assertThat(ZeroRedundancyOptimizer.owners(sizes, 2)).containsExactly(0, 0, 1, 1);
+
+        Tensor only = torch.ones(3).set_requires_grad(true);
+        ZeroRedundancyOptimizer single = ZeroRedundancyOptimizer.over(
+                comm, new TensorVector(only, only), mine -> new SGD(mine, new SGDOptions(1)));
+        only.sum().backward();
+        single.step();
+        assertThat(only.detach().abs().max().item_float()).isZero();
+        assertThat(single.optimizer() == null).isEqualTo(comm.rank() > 0);
+        assertThatThrownBy(() -> ZeroRedundancyOptimizer.over(comm, new TensorVector(), mine -> null))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("parameters.size=0");
     }
 
     private static void trainAlone(Nets.Net net, Optimizer optimizer, Tensor x, Tensor y, int shards) {

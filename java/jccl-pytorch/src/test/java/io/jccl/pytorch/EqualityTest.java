@@ -29,24 +29,32 @@ class EqualityTest {
     @CsvSource({
         "2, MLP SGD Double",
         "2, MLP Adam Double",
+        "2, MLP ZeRO Double",
         "2, MLP SGD Float",
         "2, CNN SGD Double",
         "2, CNN Adam Double",
+        "2, CNN ZeRO Double",
         "2, CNN SGD Float",
         "2, TRANSFORMER SGD Double",
         "2, TRANSFORMER Adam Double",
+        "2, TRANSFORMER ZeRO Double",
         "2, TRANSFORMER SGD Float",
         "2, control",
+        "2, shares",
         "4, MLP SGD Double",
         "4, MLP Adam Double",
+        "4, MLP ZeRO Double",
         "4, MLP SGD Float",
         "4, CNN SGD Double",
         "4, CNN Adam Double",
+        "4, CNN ZeRO Double",
         "4, CNN SGD Float",
         "4, TRANSFORMER SGD Double",
         "4, TRANSFORMER Adam Double",
+        "4, TRANSFORMER ZeRO Double",
         "4, TRANSFORMER SGD Float",
-        "4, control"
+        "4, control",
+        "4, shares"
     })
     void trainingOnAllRanksEqualsThatOfOneProcess(int ranks, String name) {
         Scenarios.requirePassed(OUTPUTS.get(ranks), name);
