@@ -1,6 +1,5 @@
 package io.jccl.runtime;
 
-import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.DeviceStream;
@@ -11,6 +10,7 @@ import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.Rows;
 import io.jccl.runtime.TransfersCall.Transfer;
 import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.FormatChoices;
 import java.lang.ref.Reference;
 import java.util.List;
 import java.util.Optional;
@@ -25,7 +25,7 @@ final class HostBackend implements Backend, CallHandler {
 
     private final OperationQueue queue;
     private final NativeEngine engine;
-    private final ChoiceTable choices;
+    private final FormatChoices choices;
     private final int size;
     private final HeapStaging staging = new HeapStaging();
     private final UserReductions userReductions;
@@ -35,7 +35,7 @@ final class HostBackend implements Backend, CallHandler {
     HostBackend(OperationQueue queue, ChoiceTable choices, int rank, int size) {
         this.queue = queue;
         this.engine = queue.engine();
-        this.choices = choices;
+        this.choices = new FormatChoices(choices);
         this.size = size;
         this.userReductions = new UserReductions(queue, rank, size);
     }
@@ -76,7 +76,8 @@ final class HostBackend implements Backend, CallHandler {
 
     @Override
     public long choice(int signature, boolean sameCounts, long bytes) {
-        return choices.choose(Signatures.collective(signature), bytes);
+        return choices.of(Signatures.encoding(signature), Signatures.type(signature))
+                .choose(Signatures.collective(signature), bytes);
     }
 
     @Override
@@ -213,7 +214,7 @@ final class HostBackend implements Backend, CallHandler {
     }
 
     private long choice(BufferCall call) {
-        return choices.choose(call.collective(), call.bytes(size));
+        return choice(call.signature(), true, call.bytes(size));
     }
 
     private long run(CollectiveCall call, long from, long to, long timeoutNanos) {
@@ -259,7 +260,7 @@ final class HostBackend implements Backend, CallHandler {
         List<DataBuffer> buffers = pack.buffers();
         boolean inPlace = buffers.size() == 1 && !HeapStaging.isHeap(buffers.get(0));
         long place = inPlace ? buffers.get(0).pinnedAddress() : staging.pack(buffers, pack.bytes());
-        long choice = choices.choose(Collective.ALL_REDUCE, pack.bytes());
+        long choice = choice(signature, true, pack.bytes());
         long outcome = engine.runPart(
                 signature,
                 choice,

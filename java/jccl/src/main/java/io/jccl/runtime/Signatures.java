@@ -69,14 +69,19 @@ final class Signatures {
         return collective(signature).reduces() && op != Numbers.USER_REDUCTION ? Numbers.reduceOp(op) : null;
     }
 
+    /** Returns the encoding between hosts. */
+    static WireFormat.Encoding encoding(int signature) {
+        return Numbers.encoding(signature >> WIRE_SHIFT & WIRE_STOCHASTIC - 1);
+    }
+
     /** Returns the format between hosts, for example {@code int8_block,stochastic}; empty if the operation is exact. */
     static String wire(int signature) {
         int format = signature >> WIRE_SHIFT & MASK;
         if (format == 0) {
             return "";
         }
-        WireFormat.Encoding encoding = Numbers.encoding(format & WIRE_STOCHASTIC - 1);
-        return encoding.name().toLowerCase(Locale.ROOT) + ((format & WIRE_STOCHASTIC) == 0 ? "" : ",stochastic");
+        return encoding(signature).name().toLowerCase(Locale.ROOT)
+                + ((format & WIRE_STOCHASTIC) == 0 ? "" : ",stochastic");
     }
 
     private static String named(String wire) {

@@ -5,10 +5,13 @@ import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.config.LoggedOnce;
 import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Function;
 
@@ -33,6 +36,7 @@ public final class ChoiceTable {
     private final TuningOverrides overrides;
     private final List<String> notes = new ArrayList<>();
     private final List<List<Candidate>> candidates = new ArrayList<>();
+    private final Set<Collective> changed = EnumSet.noneOf(Collective.class); // collectives with choices of a tuner
     private final AtomicReferenceArray<long[]> choices = new AtomicReferenceArray<>(Collective.values().length);
 
     /** An algorithm and protocol that can execute a collective. */
@@ -95,8 +99,44 @@ public final class ChoiceTable {
                 }
             }
             other.choices.set(collective.ordinal(), table);
+            other.changed.add(collective);
         });
         return other;
+    }
+
+    /**
+     * Returns the table for the same operations if their elements are narrowed between hosts; this table if the model
+     * is the same. Choices that a tuner has changed stay.
+     *
+     * @param share number of bytes that cross hosts for each byte of the elements, at most 1
+     */
+    ChoiceTable narrowed(double share) {
+        TimeModel other = model.narrowed(share);
+        return other == model ? this : new ChoiceTable(this, other);
+    }
+
+    /** Replaces what narrowed operations do not have as the engine does: other protocols by SIMPLE, algorithms by rings. */
+    private ChoiceTable(ChoiceTable exact, TimeModel narrowed) {
+        model = narrowed;
+        overrides = exact.overrides;
+        for (Collective collective : Collective.values()) {
+            Set<Candidate> allowed = new LinkedHashSet<>();
+            for (Candidate candidate : exact.candidates(collective)) {
+                boolean exists = narrowed.exists(collective, candidate.algorithm, Protocol.SIMPLE);
+                allowed.add(new Candidate(exists ? candidate.algorithm : Algorithm.RING, Protocol.SIMPLE));
+            }
+            candidates.add(List.copyOf(allowed));
+        }
+        ChoiceTable untuned = new ChoiceTable(exact.model, overrides);
+        for (Collective collective : exact.changed) {
+            long[] own = untuned.packed(collective);
+            long[] tuned = exact.packed(collective);
+            long[] table = tabulate(collective);
+            for (int bucket = 0; bucket < BUCKETS; bucket++) {
+                table[bucket] = tuned[bucket] == own[bucket] ? table[bucket] : tuned[bucket];
+            }
+            changed.add(collective);
+        }
     }
 
     /**

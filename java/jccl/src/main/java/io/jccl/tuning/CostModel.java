@@ -44,6 +44,7 @@ public final class CostModel implements TimeModel {
 
     private final HostCosts costs;
     private final CommunicatorShape shape;
+    private final double wireShare; // bytes that cross hosts for each byte of the elements; 1 unless narrowed
     private final Map<Algorithm, AddedHostAlgorithm> added = new EnumMap<>(Algorithm.class);
 
     /** Makes a model of one communicator. */
@@ -53,8 +54,13 @@ public final class CostModel implements TimeModel {
 
     /** @param added the algorithms of the communicator in addition to the ring, tree and direct ones */
     public CostModel(HostCosts costs, CommunicatorShape shape, List<AddedHostAlgorithm> added) {
+        this(costs, shape, added, 1);
+    }
+
+    private CostModel(HostCosts costs, CommunicatorShape shape, List<AddedHostAlgorithm> added, double wireShare) {
         this.costs = Objects.requireNonNull(costs, "costs");
         this.shape = Objects.requireNonNull(shape, "shape");
+        this.wireShare = wireShare;
         added.forEach(one -> this.added.put(one.algorithm(), one));
     }
 
@@ -68,10 +74,20 @@ public final class CostModel implements TimeModel {
         return "ranks=" + shape.ranks() + " on hosts=" + shape.hosts();
     }
 
-    /** Ignores the protocol, because every algorithm works with every protocol. */
+    /** Narrowed operations have only SIMPLE, and no added algorithms, as in Engine::adjustChoice. */
+    @Override
+    public TimeModel narrowed(double share) {
+        return shape.oneHost() ? this : new CostModel(costs, shape, List.of(), share);
+    }
+
+    private boolean narrows() {
+        return wireShare < 1;
+    }
+
+    /** Every algorithm works with every protocol, unless the operation is narrowed. */
     @Override
     public boolean exists(Collective collective, Algorithm algorithm, Protocol protocol) {
-        return exists(collective, algorithm);
+        return exists(collective, algorithm) && (protocol == Protocol.SIMPLE || !narrows());
     }
 
     /** Returns true if this communicator can execute the collective with this algorithm. */
@@ -115,9 +131,10 @@ public final class CostModel implements TimeModel {
         } else if (!shape.oneHost()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
             // One thread at a time moves a rank's data over the network, so further channels do not speed it up.
-            double netNanosPerByte = Math.max(localNanosPerByte, channels * net.nanosPerByte(bytes));
+            // Narrowing and widening read and write all bytes, as a hop within a host does.
+            double netNanosPerByte = Math.max(localNanosPerByte, channels * wireShare * net.nanosPerByte(bytes));
             nanos = (cost.bytes() - cost.netBytes()) * localNanosPerByte
-                    + Math.max(cost.netBytes() * netNanosPerByte, cost.linkBytes() * channels * wire);
+                    + Math.max(cost.netBytes() * netNanosPerByte, cost.linkBytes() * channels * wireShare * wire);
         }
         return costs.get(General.OPERATION_US)
                 + (channels - 1) * costs.get(General.CHANNEL_US)
@@ -184,7 +201,8 @@ public final class CostModel implements TimeModel {
         if (algorithm == Algorithm.RING && shape.ranks() == 2 && collective != Collective.ALL_REDUCE) {
             return !worthComparing(collective, Algorithm.DIRECT, bytes);
         }
-        boolean zeroCopySend = collective == Collective.ALL_REDUCE && shape.ranks() == 2 && !shape.sharesMemory();
+        boolean zeroCopySend =
+                collective == Collective.ALL_REDUCE && shape.ranks() == 2 && !shape.sharesMemory() && !narrows();
         General limit = zeroCopySend
                 ? General.ZERO_COPY_SEND_DIRECT_MAX_BYTES
                 : oversubscribed() && !OperationCost.isRooted(collective)

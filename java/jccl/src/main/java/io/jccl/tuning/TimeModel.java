@@ -45,6 +45,16 @@ public interface TimeModel {
         return 0;
     }
 
+    /**
+     * Returns a model of the same communicator for operations of which fewer bytes cross hosts; this model if no bytes
+     * cross hosts, or if it knows no such operations.
+     *
+     * @param share number of bytes that cross hosts for each byte of the elements, at most 1
+     */
+    default TimeModel narrowed(double share) {
+        return this;
+    }
+
     /** Returns remarks on the rules of this model for the log. */
     default List<String> notes() {
         return List.of();

@@ -9,6 +9,7 @@ import io.jccl.BootstrapException;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
+import io.jccl.Encryption;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.ReduceOp;
 import io.jccl.WireFormat;
@@ -22,6 +23,8 @@ import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests formats between hosts through the public API, on ranks of two simulated hosts that use sockets. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -72,9 +75,12 @@ class WireFormatsTest {
         }
     }
 
-    @Test
-    void everyCollectiveRoundsWithinTheBoundsAndAlikeOnAllRanks() {
-        try (LocalRanks ranks = start(config -> config)) {
+    @ParameterizedTest
+    @EnumSource(
+            value = Encryption.class,
+            names = {"OFF", "REQUIRED"})
+    void everyCollectiveRoundsWithinTheBoundsAndAlikeOnAllRanks(Encryption encryption) {
+        try (LocalRanks ranks = start(config -> config.encryption(encryption))) {
             for (WireFormat format : FORMATS) {
                 Queue<float[]> sums = new ConcurrentLinkedQueue<>();
                 Queue<float[]> fused = new ConcurrentLinkedQueue<>();

@@ -6,8 +6,10 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.jccl.Algorithm;
 import io.jccl.Collective;
+import io.jccl.DataType;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
+import io.jccl.WireFormat;
 import io.jccl.planning.DoubleBinaryTree;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -414,6 +416,73 @@ public class ChoiceTableTest {
 
     private static ChoiceTable table(CommunicatorShape shape, TuningOverrides overrides) {
         return ChoiceTable.build(new CostModel(fixedCosts(), shape), overrides);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"BFLOAT16, FLOAT32, 0.5", "FLOAT16, FLOAT64, 0.25", "INT8_BLOCK, FLOAT32, 0.2578125"})
+    void formatsAreChosenForByTheBytesThatCrossHosts(WireFormat.Encoding encoding, DataType type, double share) {
+        ChoiceTable exact = table(shape(8, 4, 4, 2), TuningOverrides.none());
+        FormatChoices formats = new FormatChoices(exact);
+        ChoiceTable narrowed = formats.of(encoding, type);
+        assertThat(formats.of(encoding, type)).isSameAs(narrowed);
+        assertThat(formats.of(WireFormat.Encoding.EXACT, type)).isSameAs(exact);
+        assertThat(FormatChoices.share(encoding, type)).isEqualTo(share);
+        int faster = 0;
+        for (long bytes = 8; bytes <= 256 << 20; bytes *= 2) {
+            Choice choice = narrowed.choice(Collective.ALL_REDUCE, bytes);
+            assertThat(choice.protocol()).as("bytes=%d", bytes).isEqualTo(Protocol.SIMPLE);
+            // The engine executes a narrowed operation with SIMPLE, whatever was chosen.
+            Choice exactly = exact.choice(Collective.ALL_REDUCE, bytes);
+            Choice before = new Choice(
+                    exactly.algorithm(),
+                    Protocol.SIMPLE,
+                    exactly.channels(),
+                    exactly.chunkBytes(),
+                    exactly.tryZeroCopy(),
+                    exactly.twoShot(),
+                    exactly.byHosts());
+            double micros = narrowed.micros(Collective.ALL_REDUCE, choice, bytes);
+            faster += micros < narrowed.micros(Collective.ALL_REDUCE, before, bytes) ? 1 : 0;
+        }
+        assertThat(faster).as("sizes with a better choice").isPositive();
+        long large = 256 << 20;
+        Choice ring = exact.choice(Collective.ALL_REDUCE, large);
+        assertThat(narrowed.micros(Collective.ALL_REDUCE, ring, large))
+                .isLessThan(exact.micros(Collective.ALL_REDUCE, ring, large));
+    }
+
+    @Test
+    void withinAHostFormatsChangeNoChoice() {
+        ChoiceTable exact = table(shape(4, 1, 4, 1), TuningOverrides.none());
+        assertThat(new FormatChoices(exact).of(WireFormat.Encoding.INT8_BLOCK, DataType.FLOAT32))
+                .isSameAs(exact);
+    }
+
+    @Test
+    void settingsThatNarrowedOperationsCannotObeyAreReplacedAsTheEngineDoes() {
+        TuningOverrides overrides = TuningOverrides.of("tree", "ll", 0, 0, 0);
+        ChoiceTable narrowed = new FormatChoices(table(shape(4, 2, 4, 1), overrides))
+                .of(WireFormat.Encoding.BFLOAT16, DataType.FLOAT32);
+        assertThat(narrowed.choice(Collective.ALL_REDUCE, 1 << 20))
+                .extracting(Choice::algorithm, Choice::protocol)
+                .containsExactly(Algorithm.TREE, Protocol.SIMPLE);
+    }
+
+    @Test
+    void choicesOfATunerStayForFormats() {
+        ChoiceTable exact = table(shape(8, 4, 4, 2), TuningOverrides.none());
+        long[] tuned = exact.packed(Collective.ALL_REDUCE).clone();
+        int bucket = ChoiceTable.bucket(64 << 20);
+        Choice tree = exact.best(
+                Collective.ALL_REDUCE,
+                new ChoiceTable.Candidate(Algorithm.TREE, Protocol.LL128),
+                64 << 20,
+                TuningOverrides.none());
+        tuned[bucket] = tree.pack();
+        ChoiceTable narrowed = new FormatChoices(exact.with(Map.of(Collective.ALL_REDUCE, tuned)))
+                .of(WireFormat.Encoding.INT8_BLOCK, DataType.FLOAT32);
+        assertThat(narrowed.choice(Collective.ALL_REDUCE, 64 << 20)).isEqualTo(tree);
+        assertThat(narrowed.choice(Collective.ALL_REDUCE, 8).protocol()).isEqualTo(Protocol.SIMPLE);
     }
 
     @Test
