@@ -135,8 +135,8 @@ class OptimisersTest {
     @ValueSource(strings = {"bfloat16", "float16", "float8_block", "int8_block", "int8_block:seed=1"})
     void optimisersThatRoundGradientsBetweenHostsReachTheExactMinimum(String format) throws Exception {
         double[] start = new double[FEATURES];
-        double exact = onTwoRanks(
-                        all -> new Lbfgs(200, 1e-9).minimize(all, logistic(all.communicator().rank()), start))
+        double exact = onTwoRanks(all -> new Lbfgs(200, 1e-9)
+                        .minimize(all, logistic(all.communicator().rank()), start))
                 .get(0)
                 .value();
         for (boolean lbfgs : new boolean[] {true, false}) {
