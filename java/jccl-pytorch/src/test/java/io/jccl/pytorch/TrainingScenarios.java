@@ -16,6 +16,7 @@ import io.jccl.WireFormat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.bytedeco.pytorch.AutoGradMode;
 import org.bytedeco.pytorch.EmbeddingImpl;
 import org.bytedeco.pytorch.EmbeddingOptions;
 import org.bytedeco.pytorch.Module;
@@ -23,8 +24,10 @@ import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorBase;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.VoidTensorHook;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.MemoryFormat;
 import org.bytedeco.pytorch.global.torch.ScalarType;
@@ -51,6 +54,7 @@ final class TrainingScenarios {
                 .add("unannounced unused parameter", TrainingScenarios::unannouncedUnusedParameter)
                 .add("accumulation", TrainingScenarios::accumulation)
                 .add("second backward pass", TrainingScenarios::secondBackwardPass)
+                .add("backward pass in a hook", TrainingScenarios::backwardPassInAHook)
                 .add("misplaced calls", TrainingScenarios::misplacedCalls)
                 .add("clipping", TrainingScenarios::clipping)
                 .add("broadcast buffers", TrainingScenarios::broadcastBuffers)
@@ -395,6 +399,48 @@ final class TrainingScenarios {
             loss(module.all.get(0), 1).add(loss(module.all.get(1), comm.rank())).backward();
             ddp.synchronize();
             requireGradient(module.all.get(1), 0.5);
+        }
+    }
+
+    /**
+     * Requires that a gradient is averaged only after autograd has added it, although the hook of another parameter is called
+     * before.
+     */
+    private static void backwardPassInAHook(Communicator comm) {
+        Parameters module = Parameters.of(2);
+        Tensor first = module.all.get(0);
+        Tensor last = module.all.get(1);
+        CommHook atOnce = (ranks, bucket) -> {
+            ranks.allReduce(bucket.buffer(), ReduceOp.AVG).await();
+            return () -> {};
+        };
+        try (DistributedDataParallel ddp = DistributedDataParallel.builder(comm, module)
+                .bucketBytes(1)
+                .commHook(atOnce)
+                .build()) {
+            VoidTensorHook hook = new VoidTensorHook() {
+                @Override
+                public void call(TensorBase gradient) {
+                    AutoGradMode mode = new AutoGradMode(true); // off in hooks
+                    loss(first, comm.rank()).backward();
+                    mode.close();
+                }
+            };
+            last.register_hook(hook); // called after that of ddp, before the gradient is added
+            for (boolean fresh : new boolean[] {true, false}) {
+                for (Tensor parameter : module.all) {
+                    if (fresh) {
+                        clear(parameter);
+                    } else {
+                        parameter.mutable_grad().zero_();
+                    }
+                }
+                loss(last, comm.rank() + 1).backward();
+                ddp.synchronize();
+                requireGradient(last, 1.5);
+                requireGradient(first, 0.5);
+            }
+            assertThat(hook.isNull()).isFalse(); // keeps it reachable
         }
     }
 

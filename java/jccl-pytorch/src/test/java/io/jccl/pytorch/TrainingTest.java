@@ -35,6 +35,7 @@ class TrainingTest {
                 "unannounced unused parameter",
                 "accumulation",
                 "second backward pass",
+                "backward pass in a hook",
                 "misplaced calls",
                 "clipping",
                 "broadcast buffers",
