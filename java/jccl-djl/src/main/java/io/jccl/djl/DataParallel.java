@@ -165,6 +165,8 @@ public final class DataParallel {
      * Continues with the ranks that remain after a failure. All remaining ranks must call this.
      *
      * <pre>{@code
+     * try {
+     *     EasyTrain.fit(trainer, 1, dataset, null);
      * } catch (PeerFailedException e) {
      *     Communicator rest = comm.shrink(e.failedRanks());
      *     comm.close();

@@ -30,7 +30,7 @@ public interface CommHook {
      */
     Completion reduce(Communicator comm, GradientBucket bucket);
 
-    /** What remains to be done after the operations of a bucket were issued. */
+    /** The end of a bucket's reduction, whose operations were issued before. */
     @FunctionalInterface
     interface Completion {
 

@@ -237,7 +237,7 @@ public final class DistributedDataParallel implements AutoCloseable {
         steps++;
     }
 
-    /** What a rank tells the others at the end of a step: a byte for each parameter, and one for each rank. */
+    /** The flags that a rank sends to the others at the end of a step: a byte for each parameter, and one for each rank. */
     private final class Flags {
 
         private final byte[] mine = new byte[parameters.size() + comm.size()];
@@ -346,6 +346,8 @@ public final class DistributedDataParallel implements AutoCloseable {
      * Continues with the ranks that remain after a failure. All remaining ranks must call this.
      *
      * <pre>{@code
+     * try {
+     *     trainOneStep();
      * } catch (PeerFailedException e) {
      *     Communicator rest = comm.shrink(e.failedRanks());
      *     comm.close();
