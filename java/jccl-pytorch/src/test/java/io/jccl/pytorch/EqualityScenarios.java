@@ -91,7 +91,7 @@ final class EqualityScenarios {
         int share = BATCH / comm.size();
         int shards = kind == Nets.Kind.CNN ? comm.size() : 1;
         try (DistributedDataParallel ddp =
-                DistributedDataParallel.builder(comm, net).bucketBytes(4096).build()) {
+                DistributedDataParallel.builder(comm, net).bucketBytes(1 << 14).build()) {
             for (int step = 0; step < STEPS; step++) {
                 PointerScope scope = new PointerScope();
                 trainAlone(alone, single, x.narrow(0, step * BATCH, BATCH), y.narrow(0, step * BATCH, BATCH), shards);

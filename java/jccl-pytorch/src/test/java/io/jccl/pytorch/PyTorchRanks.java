@@ -14,6 +14,7 @@ final class PyTorchRanks {
     static RankProcesses.Builder in(Path folder) {
         return RankProcesses.in(folder)
                 .jvm("-XX:TieredStopAtLevel=1", "-D" + CACHE + "=" + System.getProperty(CACHE))
+                .environment("OPENBLAS_NUM_THREADS", "1") // its threads compete for the cores even if libtorch has one
                 .limit(Duration.ofSeconds(150));
     }
 }
