@@ -54,7 +54,7 @@ final class ModuleState {
             state.all().forEach(entry -> lines.add(describe(entry)));
         } catch (IllegalArgumentException e) {
             problem = e;
-            lines.add("module refused (" + e.getMessage().lines().findFirst().orElse("") + ")");
+            lines.add("module refused (" + e.toString().lines().findFirst().orElse("") + ")");
         }
         requireSame(comm, lines, "build the same module with the same options on every rank");
         if (state == null) {

@@ -570,7 +570,7 @@ final class TrainingScenarios {
         refused(
                 comm,
                 comm.rank() == 0 ? Parameters.of(1) : new Parameters(),
-                "rank=1 module refused (module.parameters=0");
+                "rank=1 module refused (java.lang.IllegalArgumentException: module.parameters=0");
         Parameters complex = new Parameters();
         complex.add(ones(2).to(ScalarType.ComplexFloat));
         refused(comm, complex, "parameters.p0.scalar_type=ComplexFloat");
