@@ -48,11 +48,11 @@ class Fiber {
   bool isPaused_ = false;
 
   // Addresses that sanitizers need at each switch of the stack.
-  void* insideFrames_ = nullptr;
-  const void* outsideBottom_ = nullptr;
-  size_t outsideBytes_ = 0;
-  void* insideThread_ = nullptr;
-  void* outsideThread_ = nullptr;
+  [[maybe_unused]] void* insideFrames_ = nullptr;
+  [[maybe_unused]] const void* outsideBottom_ = nullptr;
+  [[maybe_unused]] size_t outsideBytes_ = 0;
+  [[maybe_unused]] void* insideThread_ = nullptr;
+  [[maybe_unused]] void* outsideThread_ = nullptr;
 };
 
 }  // namespace jccl

@@ -1,7 +1,6 @@
 package io.jccl.cli.tune;
 
 import io.jccl.TransportKind;
-import io.jccl.tuning.Choice;
 import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.CostModel;
 import io.jccl.tuning.HostCosts;
