@@ -110,7 +110,7 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
   int64_t operationStart = 0;
   control_.startNanos.compare_exchange_strong(operationStart, start, std::memory_order_relaxed);
   if (operationStart == 0) operationStart = start;
-  const int64_t timeout = control_.timeoutNanos.load(std::memory_order_relaxed);
+  int64_t timeout = control_.timeoutNanos.load(std::memory_order_relaxed);
   WaitPhases phases(spinNanos_, control_.policy.yieldNanos);
   int64_t now = start;
   const LongWaitGuard waited(control_, placed_, operationStart, place, now);
@@ -134,6 +134,7 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
     if (placed_ && control_.pauses) {
       if (control_.policy.oversubscribed) YieldPolicy::yieldCore();
       control_.fiber->pause();
+      timeout = control_.timeoutNanos.load(std::memory_order_relaxed);  // whoever resumes sets another
       now = monotonicNanos();
       continue;
     }

@@ -129,6 +129,18 @@ class PollingTest {
     }
 
     @Test
+    void anOperationThatPausedEndsWithTheTimeOutOfALaterAwait() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            Work work = ranks.get(0).allReduce(DataBuffer.of(new float[9]), ReduceOp.SUM);
+            assertThat(work.isDone()).isFalse();
+            long start = System.nanoTime();
+            assertThatThrownBy(() -> work.await(Duration.ofMillis(300)))
+                    .isInstanceOf(CommunicationTimeoutException.class);
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(LocalRanks.TIMEOUT.dividedBy(2));
+        }
+    }
+
+    @Test
     void anOperationThatPausedEndsAlthoughNobodyPollsAgain() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             DataBuffer[] sums = {DataBuffer.of(new long[] {1}), DataBuffer.of(new long[] {2})};
