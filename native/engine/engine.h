@@ -148,6 +148,7 @@ class Engine {
   template <typename Body>
   Code onOperationThread(Body body);
   Code startPausing(std::function<Code()> body);
+  Code codeOfFiber(bool ended);
   Code runHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,
                int64_t timeoutNanos, const Part& part, const Wire& wire);
   Code runVHere(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv,

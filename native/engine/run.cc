@@ -56,13 +56,16 @@ Code Engine::startPausing(std::function<Code()> body) {
   pausesNext_ = false;
   control_.fiber = &fiber_;
   control_.pauses = true;
-  const bool ended = fiber_.start([this, body = std::move(body)] {
+  return codeOfFiber(fiber_.start([this, body = std::move(body)] {
     try {
       pausedCode_ = body();
     } catch (...) {
       pausedCode_ = failThrown();
     }
-  });
+  }));
+}
+
+Code Engine::codeOfFiber(bool ended) {
   control_.pauses = false;
   return ended ? pausedCode_ : Code::Paused;
 }
@@ -74,9 +77,7 @@ Code Engine::resume(int64_t timeoutNanos, bool pauses) {
   const int64_t spent = start == 0 ? 0 : monotonicNanos() - start;
   control_.timeoutNanos.store(spent + std::max<int64_t>(timeoutNanos, 1), std::memory_order_relaxed);
   control_.pauses = pauses;
-  const bool ended = fiber_.resume();
-  control_.pauses = false;
-  return ended ? pausedCode_ : Code::Paused;
+  return codeOfFiber(fiber_.resume());
 }
 
 Code Engine::run(OperationCode code, const Choice& choice, uint64_t send, uint64_t recv, int64_t count, int root,

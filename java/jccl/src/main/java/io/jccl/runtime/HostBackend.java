@@ -113,16 +113,6 @@ final class HostBackend implements Backend, CallHandler {
         return outcome;
     }
 
-    /** Keeps what follows an operation that has paused, or does it if the operation has ended well. */
-    private long then(long outcome, Runnable next) {
-        if (outcome == Code.PAUSED) {
-            afterPause = next;
-        } else if (outcome >= Code.OK) {
-            next.run();
-        }
-        return outcome;
-    }
-
     /**
      * Runs a call whose buffers are at known addresses. Implementations capture no variables, because each operation
      * would allocate a lambda that does.
@@ -206,8 +196,12 @@ final class HostBackend implements Backend, CallHandler {
         DataBuffer send = call.send();
         DataBuffer recv = call.recv();
         long[] places = call.leavesGaps() ? staging.stageKeepingGaps(send, recv) : staging.stage(send, recv);
-        long outcome =
-                then(run.run(this, call, places[0], places[1], timeoutNanos), () -> staging.unstage(recv, places[1]));
+        long outcome = run.run(this, call, places[0], places[1], timeoutNanos);
+        if (outcome >= Code.OK) {
+            staging.unstage(recv, places[1]);
+        } else if (outcome == Code.PAUSED) {
+            afterPause = () -> staging.unstage(recv, places[1]); // made only here, because it is allocated
+        }
         Reference.reachabilityFence(send); // a direct buffer must stay reachable until here
         Reference.reachabilityFence(recv);
         return outcome;
@@ -289,8 +283,12 @@ final class HostBackend implements Backend, CallHandler {
             staging.begin(stagedBytes);
         }
         long[] tasks = call.tasks(this::place);
-        Runnable next = stagedBytes == 0 ? NOTHING : () -> unstage(transfers, tasks);
-        long outcome = then(engine.runPointToPoint(tasks, timeoutNanos), next);
+        long outcome = engine.runPointToPoint(tasks, timeoutNanos);
+        if (outcome >= Code.OK && stagedBytes != 0) {
+            unstage(transfers, tasks);
+        } else if (outcome == Code.PAUSED) {
+            afterPause = stagedBytes == 0 ? NOTHING : () -> unstage(transfers, tasks);
+        }
         Reference.reachabilityFence(transfers);
         return outcome;
     }
