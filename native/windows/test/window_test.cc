@@ -71,7 +71,7 @@ class Link {
       ASSERT_EQ(windowDataCheck(number), slot.postedCheck);
       slot.userData = place = slot.postedAddress;
     }
-    std::memcpy(place, data.data(), data.size());
+    std::copy(data.begin(), data.end(), place);
     peer_.publish(Protocol::Simple, static_cast<uint32_t>(data.size()), windowDataCheck(number));
     link_->poll(0);
     slot.userData = nullptr;
