@@ -66,7 +66,9 @@ enum HostRegistrations {
                     .isInstanceOf(JcclException.class)
                     .hasMessageContaining("the buffer cannot be registered, on rank=1: address=0x")
                     .hasMessageContaining("HostBuffer.allocate")
-                    .hasMessageContaining("MALLOC_MMAP_THRESHOLD_");
+                    .hasMessageContaining("can be the memory of tensors")
+                    .hasMessageContaining("MALLOC_MMAP_THRESHOLD_=1048576")
+                    .hasMessageContaining("takes 0.4 ms for each MiB");
             assertThatThrownBy(() -> comm.register(DataBuffer.of(buffer(1000))))
                     .isInstanceOf(JcclException.class)
                     .hasMessageContaining("on rank=0: address=0x")
