@@ -15,8 +15,9 @@ import org.jspecify.annotations.Nullable;
  * frees the memory and destroys the stream, after the operations that use them have ended.
  *
  * <p>JCuda is an optional dependency. If its jar, its natives or NVIDIA's driver are missing, every method throws a
- * {@link DeviceException} that names the missing part and the remedy. {@link CudaSupport#missing()} asks beforehand.
- * Safe for use by any thread.
+ * {@link DeviceException} that names the missing part and the remedy. Applications with pointers of another library
+ * need no JCuda: they call {@link DataBuffer#device(long, long, DataType)} and create a {@link DeviceStream} from the
+ * address of the stream. Safe for use by any thread.
  */
 @SuppressWarnings("exports") // callers require JCuda themselves; modules that do not call this need no JCuda
 public final class Cuda {

@@ -11,7 +11,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Checks the parts that ranks on GPUs need: NVIDIA's driver, JCuda with its natives, and the GPU backend's library. */
+/**
+ * Checks the parts that ranks on GPUs need, NVIDIA's driver and the GPU backend's library, and reports JCuda, which
+ * applications may use.
+ */
 final class CudaChecks {
 
     private static final String NAME = "cuda";
