@@ -519,6 +519,15 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
     void abort();
 
     /**
+     * Like {@link #abort()}, with a reason that the exceptions of all ranks contain.
+     *
+     * @param reason the reason, for example the message of an exception. At most 500 characters are kept, and control
+     *     characters become spaces, so that the text stays on one line of a log. Null or blank for no reason, because an
+     *     abort must not fail
+     */
+    void abort(@Nullable String reason);
+
+    /**
      * Returns the cause of the communicator's failure. Empty if the communicator has not failed, or was closed without
      * a failure.
      */

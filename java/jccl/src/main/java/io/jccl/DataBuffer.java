@@ -3,6 +3,7 @@ package io.jccl;
 import io.jccl.internal.Arguments;
 import io.jccl.internal.HeapAccess;
 import io.jccl.internal.MemoryHold;
+import io.jccl.internal.Releases;
 import io.jccl.runtime.Implementation;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
@@ -49,6 +50,8 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         MemoryHold.install(
                 buffer -> buffer.life == null ? null : buffer.life.held(),
                 (buffer, operation) -> buffer.life.runHeld(operation));
+        Releases.install(
+                buffer -> buffer.life instanceof ReleasedMemory, buffer -> ((ReleasedMemory) buffer.life).settle());
     }
 
     private final Memory memory;
@@ -203,6 +206,30 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     }
 
     /**
+     * Like {@link #host(long, long, DataType, Object)}, for memory that its owner frees, or uses again, as soon as no
+     * operation uses it.
+     *
+     * <p>{@code released} is called once: when an operation over this buffer or a slice of it has ended on this rank and
+     * no other such operation is in flight. It does not matter how the operation ends: with success, with an exception,
+     * because the communicator fails or is closed, or because the call that would issue it throws. From then on the
+     * buffer cannot be used. To use it in several operations, {@link #pin} it before the first, and {@link #unpin} it
+     * after the last is issued.
+     *
+     * <p>{@code released} runs on the thread that ends the operation: one that waits or polls, or a thread of the
+     * library. It must return soon, must not wait for an operation and must not close a communicator. An exception that
+     * it throws is logged. The library keeps it reachable as long as it keeps the buffer.
+     *
+     * @param released is called when no operation uses the memory any more
+     */
+    public static DataBuffer host(long address, long count, DataType type, @Nullable Object owner, Runnable released) {
+        requireAddress(address, count, type);
+        HostMemory shared = HostMemory.at(address);
+        Memory memory = shared == null ? Memory.DIRECT : Memory.SHARED;
+        return new DataBuffer(
+                memory, type, count, address, false, owner, new ReleasedMemory(required(released), shared));
+    }
+
+    /**
      * Returns memory of a device by its address. The application owns the memory and must not free it before every
      * operation that uses it is done.
      *
@@ -219,12 +246,35 @@ public final class DataBuffer extends DataBufferOnJdk22 {
      *     multiple of the type's size
      */
     public static DataBuffer device(long address, long count, DataType type) {
+        requireDeviceAddress(address, count, type);
+        return new DataBuffer(Memory.DEVICE, type, count, address, false, null, null);
+    }
+
+    /**
+     * Like {@link #device(long, long, DataType)}, for memory that its owner frees, or uses again, as soon as no operation
+     * uses it. {@code released} is called as for {@link #host(long, long, DataType, Object, Runnable)}; a thread of the
+     * library asks the device for the end of the operation.
+     *
+     * <p>After a failure whose message names ranks whose streams must be synchronized, {@code released} does not wait for
+     * these streams. An operation that a graph captures ends when it is captured: give such operations buffers without
+     * {@code released}, because replays use the memory.
+     *
+     * @param owner an object that this buffer keeps reachable; or null
+     * @param released is called when no operation uses the memory any more
+     */
+    public static DataBuffer device(
+            long address, long count, DataType type, @Nullable Object owner, Runnable released) {
+        requireDeviceAddress(address, count, type);
+        return new DataBuffer(
+                Memory.DEVICE, type, count, address, false, owner, new ReleasedMemory(required(released), null));
+    }
+
+    private static void requireDeviceAddress(long address, long count, DataType type) {
         requireAddress(address, count, type);
         if (count > 0 && address % type.bytes() != 0) {
             throw new IllegalArgumentException("address=0x" + Long.toHexString(address) + " type=" + type.label()
                     + ": expected a multiple of " + type.bytes() + ", because devices read elements only there");
         }
-        return new DataBuffer(Memory.DEVICE, type, count, address, false, null, null);
     }
 
     static DataBuffer ofSegment(
@@ -292,10 +342,12 @@ public final class DataBuffer extends DataBufferOnJdk22 {
 
     /**
      * Keeps the memory of a {@link HostBuffer}, even if the buffer is closed, until each call of this method is undone
-     * by one call of {@link #unpin}. Does nothing for other memory. An operation pins its buffers from the call that
+     * by one call of {@link #unpin}. If this buffer has a callback, delays that call in the same way. Does nothing for
+     * other memory. An operation pins its buffers from the call that
      * issues it until it ends. Applications that give an address to other libraries may do the same.
      *
-     * @throws IllegalStateException if the {@link HostBuffer} or the arena of the memory is closed
+     * @throws IllegalStateException if the {@link HostBuffer} or the arena of the memory is closed, or if the callback
+     *     of this buffer was called
      */
     public void pin() {
         if (life != null) {
@@ -306,7 +358,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     /**
      * Undoes one {@link #pin}.
      *
-     * @throws IllegalStateException if the memory belongs to a {@link HostBuffer} and has no pin
+     * @throws IllegalStateException if the memory belongs to a {@link HostBuffer} or has a callback, and has no pin
      */
     public void unpin() {
         if (life != null) {
@@ -377,6 +429,10 @@ public final class DataBuffer extends DataBufferOnJdk22 {
 
     private static <B extends Buffer> B required(B buffer) {
         return Arguments.required("buffer", buffer, "the elements from position to limit of an NIO buffer");
+    }
+
+    private static Runnable required(Runnable released) {
+        return Arguments.required("released", released, "what is called when no operation uses the memory any more");
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.jccl;
 
 import io.jccl.internal.Arguments;
+import io.jccl.internal.Causes;
 import io.jccl.internal.Threads;
 import java.util.ArrayList;
 import java.util.List;
@@ -108,7 +109,7 @@ public final class LocalRanks {
                 body.run(communicator);
             } catch (Throwable e) { // includes failed assertions of tests
                 if (failure.compareAndSet(null, e)) {
-                    communicator.abort();
+                    communicator.abort("its body threw " + Causes.describe(e));
                 }
             }
         } catch (Throwable e) {

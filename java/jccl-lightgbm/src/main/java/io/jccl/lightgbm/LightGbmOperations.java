@@ -194,7 +194,7 @@ final class LightGbmOperations implements AutoCloseable {
         try {
             work.await();
         } catch (InterruptedCommunicationException e) { // the operation may not have begun
-            comm.abort();
+            comm.abort("a thread that waits was interrupted");
             work.toFuture().handle((done, failed) -> done).join();
             throw e;
         }

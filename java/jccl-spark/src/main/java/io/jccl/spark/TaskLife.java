@@ -83,7 +83,7 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
         if (initialising) {
             task.interrupt();
         } else if (comm != null) {
-            comm.abort();
+            comm.abort("its task was killed");
         }
     }
 
@@ -93,7 +93,7 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
         if (mine == null) {
             return;
         }
-        mine.abort();
+        mine.abort("its task failed: " + error);
         if (isFromAnotherRank(error)) {
             awaitKill();
         }

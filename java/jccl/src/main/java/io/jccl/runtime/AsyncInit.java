@@ -49,7 +49,9 @@ final class AsyncInit {
         if (thrown != null) {
             future.completeExceptionally(Rethrown.forCall(thrown, call));
         } else if (!future.complete(communicator) && !hasTaken()) {
-            communicator.abort(); // the other ranks must not wait for this one
+            communicator.abort(
+                    "the application no longer awaits its initialisation"); // the other ranks must not wait for this
+            // one
             communicator.close();
         }
     }

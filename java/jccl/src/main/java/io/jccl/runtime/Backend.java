@@ -73,6 +73,9 @@ interface Backend {
      */
     default void refresh(OperationWork work) {}
 
+    /** Ensures that the end of an operation is noticed soon although no thread may wait for it. */
+    default void endUnawaited(OperationWork work) {}
+
     /** Describes the operation for messages. */
     default String describe(OperationWork work) {
         return work.call().describe();

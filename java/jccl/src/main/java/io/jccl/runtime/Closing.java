@@ -43,7 +43,7 @@ final class Closing {
         if (mayFinish) {
             queue.endIssue();
         } else {
-            failures.abort();
+            failures.abort("close() was called while another thread issues an operation");
         }
         unwatch.run();
         boolean stopped = queue.stop(Deadlines.after(STOP_TIMEOUT));

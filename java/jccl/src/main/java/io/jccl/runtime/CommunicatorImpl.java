@@ -27,6 +27,7 @@ import io.jccl.events.LogContext;
 import io.jccl.init.CommunicatorInitializer;
 import io.jccl.init.InitializedCommunicator;
 import io.jccl.internal.Arguments;
+import io.jccl.internal.Releases;
 import io.jccl.membership.JobMembers;
 import io.jccl.nativelib.Code;
 import io.jccl.nativelib.DeviceEngine;
@@ -45,6 +46,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Implements a communicator by passing every call to the class that does the work. */
 @SuppressWarnings("try") // the log context has its effect while it is open
@@ -213,8 +215,19 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
     }
 
     @Override
-    IssueRight<Work> begin() {
-        return issuer.begin();
+    IssueRight<Work> begin(@Nullable DataBuffer first, @Nullable DataBuffer second) {
+        return issuer.begin(first, second);
+    }
+
+    @Override
+    IssueRight<Work> begin(@Nullable List<DataBuffer> buffers) {
+        return issuer.begin(buffers);
+    }
+
+    /** Throws if no operation may be issued now. */
+    private void requireUsable() {
+        beginIssue();
+        endIssue();
     }
 
     @Override
@@ -263,6 +276,12 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
     @Override
     public Registration register(DataBuffer buffer) {
         Arguments.required("buffer", buffer, "memory of the host, or of a device as Cuda.buffer returns it");
+        if (Releases.isAwaited(buffer)) {
+            Releases.settle(buffer);
+            throw new IllegalArgumentException(
+                    "buffer=" + buffer + ": has a callback, after which it cannot be used, but"
+                            + " a registration serves many operations; register a DataBuffer without one");
+        }
         if (buffer.memory() == DataBuffer.Memory.HEAP) {
             throw new IllegalArgumentException("memory=" + buffer.memory() + " count=" + buffer.count()
                     + ": a Java array has no lasting address that others could use; use HostBuffer, which all ranks of the"
@@ -270,7 +289,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         }
         if (buffer.memory() != DataBuffer.Memory.DEVICE) {
             buffer.address(); // throws if the buffer's memory is closed
-            begin().close(); // throws if this communicator is closed or has failed
+            requireUsable(); // throws if this communicator is closed or has failed
             try (LogContext logs = queue.events().logContext()) {
                 return new HostRegistrar(this, host).register(buffer);
             }
@@ -280,7 +299,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
                     "this communicator's ranks have no GPU, so they cannot use device memory; give every"
                             + " rank one with CommunicatorConfig.device or JCCL_DEVICE");
         }
-        begin().close(); // throws if this communicator is closed or has failed
+        requireUsable(); // throws if this communicator is closed or has failed
         try (LogContext logs = queue.events().logContext()) {
             return BufferRegistration.of(this, device, buffer);
         }
@@ -288,7 +307,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
 
     @Override
     public SymmetricMemory allocateSymmetric(long bytes) {
-        begin().close(); // throws if this communicator is closed or has failed
+        requireUsable(); // throws if this communicator is closed or has failed
         try (LogContext logs = queue.events().logContext()) {
             return SymmetricAllocation.allocate(this, device == null ? host : device, bytes);
         }
@@ -296,7 +315,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
 
     @Override
     public Window allocateWindow(long bytes) {
-        begin().close(); // throws if this communicator is closed or has failed
+        requireUsable(); // throws if this communicator is closed or has failed
         if (device != null) {
             throw new DeviceException("bytes=" + bytes + ": the ranks of this communicator have GPUs, and a window is"
                     + " memory of the host; allocate it with a communicator without CommunicatorConfig.device");
@@ -364,7 +383,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
     @Override
     public Optional<Communicator> split(int color, int key, String name) {
         CommunicatorConfig config = initialized.config().toBuilder().name(name).build();
-        begin();
+        beginIssue();
         initialized.status().calls("split");
         try {
             drain("split");
@@ -465,8 +484,13 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
 
     @Override
     public void abort() {
+        abort(null);
+    }
+
+    @Override
+    public void abort(@Nullable String reason) {
         if (!closed) {
-            failures.abort();
+            failures.abort(reason);
         }
     }
 

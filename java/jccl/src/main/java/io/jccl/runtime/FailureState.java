@@ -13,6 +13,7 @@ import io.jccl.control.ReportKind;
 import io.jccl.events.JfrEvents;
 import io.jccl.events.LogContext;
 import io.jccl.init.ConnectedDevice;
+import io.jccl.internal.PlainText;
 import io.jccl.internal.Rethrown;
 import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeEngine;
@@ -25,6 +26,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,6 +51,7 @@ final class FailureState implements FailureListener {
     private static final long MAX_SLEEP_NANOS = 1_000_000;
 
     private static final int COORDINATOR = 0;
+    private static final int MAX_REASON = 500; // characters of an application's reason
 
     private final String communicator;
     private final int rank;
@@ -167,17 +170,22 @@ final class FailureState implements FailureListener {
         }
     }
 
-    /** Fails the communicator because the application aborts it. */
-    void abort() {
-        abort("rank=" + rank + " aborted the communicator");
+    /**
+     * Fails the communicator because the application aborts it.
+     *
+     * @param reason the application's reason, of any length and content; null or blank if it gives none
+     */
+    void abort(@Nullable String reason) {
+        String text = "rank=" + rank + " aborted the communicator";
+        abortFor(reason == null || reason.isBlank() ? text : text + ": " + PlainText.of(reason, MAX_REASON));
     }
 
     /** Fails the communicator because the application cancels an operation. */
     void cancelled(String operation) {
-        abort("rank=" + rank + " cancelled " + operation);
+        abortFor("rank=" + rank + " cancelled " + operation);
     }
 
-    private void abort(String text) {
+    private void abortFor(String text) {
         abort(new Failure(new AbortedException(text + "; initialise a new communicator to continue")), text);
     }
 

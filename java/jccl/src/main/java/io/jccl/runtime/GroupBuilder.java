@@ -2,9 +2,11 @@ package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
 import io.jccl.Group;
+import io.jccl.internal.Releases;
 import io.jccl.runtime.TransfersCall.Transfer;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Collects the calls of a group while its body runs. */
 public final class GroupBuilder extends CheckedOperations<Group> implements Group, CheckedOperations.IssueRight<Group> {
@@ -13,10 +15,16 @@ public final class GroupBuilder extends CheckedOperations<Group> implements Grou
     private final Thread thread = Thread.currentThread();
     private final List<Transfer> transfers = new ArrayList<>();
     private final List<OperationCall> collectives = new ArrayList<>();
+    private final List<DataBuffer> awaited = new ArrayList<>();
     private boolean open = true;
 
     GroupBuilder(CallFactory factory) {
         this.factory = factory;
+    }
+
+    /** Returns the buffers with a callback, also those of operations that the group has refused. */
+    List<DataBuffer> awaited() {
+        return awaited;
     }
 
     /** Ends the body: from now on the group refuses operations. */
@@ -34,16 +42,36 @@ public final class GroupBuilder extends CheckedOperations<Group> implements Grou
         return members.size() == 1 ? members.get(0) : factory.group(members);
     }
 
-    private void requireOpen() {
+    /** Checks that the group accepts operations now, and keeps those buffers of the operation that have a callback. */
+    private void requireOpen(@Nullable DataBuffer first, @Nullable DataBuffer second) {
         if (!open || Thread.currentThread() != thread) {
+            Releases.settle(first);
+            Releases.settle(second);
             throw new IllegalStateException("group open=" + open + ": a Group is valid only within its body and on the "
                     + "body's thread; issue later operations on the communicator");
+        }
+        keepAwaited(first);
+        keepAwaited(second);
+    }
+
+    private void keepAwaited(@Nullable DataBuffer buffer) {
+        if (Releases.isAwaited(buffer)) {
+            awaited.add(buffer);
         }
     }
 
     @Override
-    IssueRight<Group> begin() {
-        requireOpen();
+    IssueRight<Group> begin(@Nullable DataBuffer first, @Nullable DataBuffer second) {
+        requireOpen(first, second);
+        return this;
+    }
+
+    @Override
+    IssueRight<Group> begin(@Nullable List<DataBuffer> buffers) {
+        for (DataBuffer buffer : buffers == null ? List.<DataBuffer>of() : buffers) {
+            requireOpen(buffer, null);
+        }
+        requireOpen(null, null);
         return this;
     }
 
@@ -62,7 +90,7 @@ public final class GroupBuilder extends CheckedOperations<Group> implements Grou
     public void close() {}
 
     private Group add(boolean receiving, int peer, DataBuffer buffer) {
-        requireOpen();
+        requireOpen(buffer, null);
         transfers.add(factory.transfer(receiving, peer, buffer));
         return this;
     }
@@ -79,7 +107,7 @@ public final class GroupBuilder extends CheckedOperations<Group> implements Grou
 
     @Override
     public Group sendReceive(DataBuffer send, int to, DataBuffer recv, int from) {
-        requireOpen();
+        requireOpen(send, recv);
         factory.checkSendReceive(send, to, recv, from);
         transfers.add(new Transfer(false, to, send));
         transfers.add(new Transfer(true, from, recv));

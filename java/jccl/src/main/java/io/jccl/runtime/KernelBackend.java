@@ -78,6 +78,16 @@ final class KernelBackend implements Backend, CallHandler {
 
     @Override
     public OperationWork issue(OperationCall call, DeviceStream stream, long deadline) {
+        call.pin();
+        try {
+            return put(call, stream, deadline);
+        } catch (RuntimeException | Error e) {
+            call.release();
+            throw e;
+        }
+    }
+
+    private OperationWork put(OperationCall call, DeviceStream stream, long deadline) {
         KernelWork work = new KernelWork(this, call, deadline, stream == null ? engine.ownStream() : stream.handle());
         if (queue.events().areMade()) {
             work.events = queue.events().begin(call, engine.lastEntered(), this);
@@ -210,6 +220,12 @@ final class KernelBackend implements Backend, CallHandler {
             // The communicator's thread waits for the agreed failure, because poll() must return at once.
             queue.completeLater(work);
         }
+    }
+
+    /** Lets the communicator's thread ask the device for the end of the operation. */
+    @Override
+    public void endUnawaited(OperationWork work) {
+        queue.completeLater(work);
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.jccl.runtime;
 
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.events.JfrEvents;
+import io.jccl.internal.Releases;
 import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeEngine;
 import java.lang.invoke.MethodHandles;
@@ -157,11 +158,16 @@ final class OperationQueue {
     }
 
     /**
-     * Checks that this thread is not inside a user-defined function, where it would wait for itself.
+     * Checks that this thread is not inside a user-defined function or a callback, where it would wait for itself.
      *
      * @throws IllegalStateException if it is
      */
     void requireOutsideUserCode() {
+        Releases.requireOutside();
+        requireOutsideFunction();
+    }
+
+    private void requireOutsideFunction() {
         if (userCode == Thread.currentThread()) {
             throw new IllegalStateException(
                     "communicator=" + thread.name() + ": the function of a reduction must not wait"
@@ -176,7 +182,7 @@ final class OperationQueue {
 
     /** Returns when {@code operation} is over. Executes it if no other thread does. */
     void await(OperationWork operation, long deadline) {
-        requireOutsideUserCode();
+        requireOutsideFunction();
         boolean mayRun = !VirtualThreads.isCurrent();
         long end = Deadlines.earlier(deadline, operation.deadline());
         while (!operation.isOver()) {
@@ -254,6 +260,7 @@ final class OperationQueue {
      * @param mayRun true if this thread may execute the operation; otherwise the communicator's thread does
      */
     private void awaitOthers(OperationWork operation, long deadline, boolean mayRun) {
+        Releases.requireOutside(); // here only, because a callback's thread never has the right to run
         beginSleep();
         try (IdleStrategy idle =
                 new IdleStrategy(deadline, 0, MIN_SLEEP_NANOS, MAX_SLEEP_NANOS, () -> interrupt(operation))) {

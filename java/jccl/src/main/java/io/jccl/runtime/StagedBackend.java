@@ -138,7 +138,13 @@ final class StagedBackend implements Backend {
         List<StagedCall> staged =
                 call.members().stream().map(one -> one.staged(this)).toList();
         StagedWork work = new StagedWork(this, call, deadline, staged);
-        put(work, stream == null ? staging.ownStream() : stream.handle());
+        call.pin();
+        try {
+            put(work, stream == null ? staging.ownStream() : stream.handle());
+        } catch (RuntimeException | Error e) {
+            call.release();
+            throw e;
+        }
         queue.enqueue(work);
         return work;
     }

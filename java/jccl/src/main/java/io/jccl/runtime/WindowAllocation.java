@@ -6,6 +6,7 @@ import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.Window;
 import io.jccl.internal.MemoryHold;
+import io.jccl.internal.Releases;
 import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.NativeWindow;
@@ -176,6 +177,14 @@ public final class WindowAllocation implements Window {
     }
 
     private void put(int peer, long offsetBytes, DataBuffer source, int signal) {
+        try {
+            putUnsettled(peer, offsetBytes, source, signal);
+        } finally {
+            Releases.settle(source);
+        }
+    }
+
+    private void putUnsettled(int peer, long offsetBytes, DataBuffer source, int signal) {
         requireHost("source", Checks.source("source", source));
         requireWithin(peer, offsetBytes, source.bytes());
         begin(peer);
@@ -202,6 +211,14 @@ public final class WindowAllocation implements Window {
 
     @Override
     public void get(int peer, long offsetBytes, DataBuffer target) {
+        try {
+            getUnsettled(peer, offsetBytes, target);
+        } finally {
+            Releases.settle(target);
+        }
+    }
+
+    private void getUnsettled(int peer, long offsetBytes, DataBuffer target) {
         requireHost("target", Checks.target("target", target));
         requireWithin(peer, offsetBytes, target.bytes());
         begin(peer);

@@ -84,6 +84,11 @@ final class DeviceMemory implements AutoCloseable {
         return new DeviceStream(stream);
     }
 
+    /** Returns elements whose callback is called when no operation uses them. */
+    DataBuffer released(long count, Runnable callback) {
+        return DataBuffer.device(address, count, DataType.INT64, this, callback);
+    }
+
     DataBuffer elements(long count, DataType type) {
         return DataBuffer.device(address, count, type);
     }

@@ -18,6 +18,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import jdk.jfr.Recording;
@@ -202,6 +204,38 @@ abstract class DeviceScenarios {
             ranks.get(1).abort();
             assertThatThrownBy(alone::await).isInstanceOf(AbortedException.class);
             assertThat(System.nanoTime() - start).isLessThan(abortLimit().toNanos());
+        }
+    }
+
+    @Test
+    void ownersLearnOfTheEndOfOperationsThatNoThreadAwaits() throws InterruptedException {
+        requireCallbacks(config().build());
+    }
+
+    /** Checks that callbacks are called after success, refusal and abort of operations for which no thread waits. */
+    static void requireCallbacks(CommunicatorConfig config) throws InterruptedException {
+        try (LocalRanks ranks = LocalRanks.start(2, config);
+                DeviceMemory one = new DeviceMemory(0, 4096);
+                DeviceMemory other = new DeviceMemory(0, 4096)) {
+            List<DeviceMemory> memories = List.of(one, other);
+            Semaphore calls = new Semaphore(0);
+            for (int rank = 0; rank < 2; rank++) {
+                DeviceMemory memory = memories.get(rank);
+                memory.putLongs(LongStream.range(0, 100));
+                ranks.get(rank).on(memory.stream()).allReduce(memory.released(100, calls::release), ReduceOp.SUM);
+                ranks.get(rank).on(memory.stream()).group(group -> group.broadcast(
+                                memory.released(50, calls::release), 0)
+                        .allReduce(memory.released(50, calls::release), ReduceOp.SUM));
+            }
+            assertThat(calls.tryAcquire(6, 20, TimeUnit.SECONDS)).isTrue();
+            assertThatThrownBy(() -> ranks.get(0).send(7, one.released(1, calls::release)))
+                    .isInstanceOf(IllegalArgumentException.class);
+            assertThat(calls.tryAcquire()).isTrue();
+            ranks.get(0).on(one.stream()).allReduce(one.released(100, calls::release), ReduceOp.SUM);
+            assertThat(calls.tryAcquire(100, TimeUnit.MILLISECONDS)).isFalse();
+            ranks.get(1).abort("the test");
+            assertThat(calls.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
+            assertThat(calls.availablePermits()).isZero();
         }
     }
 

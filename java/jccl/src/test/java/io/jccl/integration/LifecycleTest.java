@@ -28,6 +28,9 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Initialisation in the background, listeners of failures, and operations that are cancelled or have a time-out. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -160,6 +163,34 @@ class LifecycleTest {
                     .isSameAs(ranks.get(2).failure().orElseThrow());
         }
         assertThat(heard).isEmpty();
+    }
+
+    @ParameterizedTest
+    @NullSource
+    @ValueSource(strings = {"", " \n", "the loss is NaN", "two\r\nlines \u202eand\u0007 a\tbell"})
+    void everyRankSeesTheReasonOfAnAbort(String reason) {
+        String plain = reason == null || reason.isBlank() ? "" : ": " + reason.replaceAll("[\r\n\t\u202e\u0007]", " ");
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            Work waiting = ranks.get(0).allReduce(floats(), ReduceOp.SUM);
+            ranks.get(1).abort(reason);
+            assertThatThrownBy(waiting::await)
+                    .isInstanceOf(AbortedException.class)
+                    .hasMessageContaining("rank=1 aborted the communicator" + plain);
+            assertThatThrownBy(() -> ranks.get(1).barrier())
+                    .hasMessage(
+                            "rank=1 aborted the communicator" + plain + "; initialise a new communicator to continue");
+        }
+    }
+
+    @Test
+    void aLongReasonIsCut() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            Work waiting = ranks.get(0).allReduce(floats(), ReduceOp.SUM);
+            ranks.get(1).abort("x".repeat(100_000));
+            assertThatThrownBy(waiting::await)
+                    .isInstanceOf(AbortedException.class)
+                    .hasMessageContaining(": " + "x".repeat(497) + "...");
+        }
     }
 
     @Test

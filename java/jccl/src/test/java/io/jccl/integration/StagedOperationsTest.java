@@ -230,6 +230,11 @@ class StagedOperationsTest {
     }
 
     @Test
+    void ownersLearnOfTheEndOfOperationsThatNoThreadAwaits() throws InterruptedException {
+        DeviceScenarios.requireCallbacks(config());
+    }
+
+    @Test
     void aKilledProcessIsNamed() throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 2, "device-work", EmulatedGpus.library(), "auto")) {
             for (int rank = 0; rank < 2; rank++) {

@@ -199,7 +199,7 @@ class OperationQueueTest {
     private TestOperation issue(Body body, Body release, int descriptionsThatThrow) {
         CommunicatorImpl here = (CommunicatorImpl) comm;
         OperationQueue queue = ((OperationWork) comm.barrier()).backend().queue();
-        here.begin();
+        here.beginIssue();
         try {
             return new TestBackend(queue, body, release, descriptionsThatThrow)
                     .issue(new GroupCall(false, List.of()), null, Deadlines.NONE);
