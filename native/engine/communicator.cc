@@ -34,7 +34,7 @@ NetConfig Communicator::netConfig() const {
   NetConfig net;
   net.rank = config_.engine.rank;
   net.size = config_.engine.size;
-  net.channels = config_.engine.channels + 1;  // the last one is for windows
+  net.channels = config_.engine.channels + 2;  // the last ones are for windows and messages
   std::memcpy(net.communicator.data(), config_.engine.token, net.communicator.size());
   net.secret = config_.secret;
   net.streams = std::max(config_.streamsPerConnection, 1);

@@ -76,7 +76,9 @@ class Engine {
   WaitControl& control() { return control_; }
   EventCount* events() { return &segment_.events(); }
   // Returns the eventcount of a rank of this host, which must be connected.
-  EventCount& eventsOf(int rank) const { return (rank == config_.rank ? segment_ : peerSegments_[rank]).events(); }
+  EventCount& eventsOf(int rank) const { return segmentOf(rank).events(); }
+  // Returns the segment of a rank of this host, which must be connected.
+  const Segment& segmentOf(int rank) const { return rank == config_.rank ? segment_ : peerSegments_[rank]; }
 
   // Connects a peer of this host: a thread of this process (P2p), or a rank whose segment is mapped (Shm). `base`:
   // address of the peer's segment in this process.

@@ -6,8 +6,9 @@
 //     4096 + 192       PeerAccess: stops this rank's use of peers' buffers
 //     4096 + 256       BufferExchange lines, one for each rank of the communicator, written by that rank
 //     page-aligned     connection blocks (primitives/layout.h), index = peer rank x channels + channel
+//     page-aligned     EventCount of messages, padded to a page, then an inbox for each rank (messages/ring_link.h)
 //
-// Blocks that no connection uses cost only address space, because the file is sparse.
+// Blocks and inboxes that nothing uses cost only address space, because the file is sparse.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@ namespace jccl {
 
 struct SegmentHeader {
   static constexpr uint64_t kMagic = 0x4a43434c53454731;  // "JCCLSEG1"
-  static constexpr uint32_t kVersion = 2;
+  static constexpr uint32_t kVersion = 3;
 
   uint64_t magic;
   uint32_t version;
@@ -115,7 +116,10 @@ struct SegmentShape {
   size_t blockOffset(int peer, int channel) const {
     return blocksOffset() + (static_cast<size_t>(peer) * channels + channel) * connection.blockBytes();
   }
-  size_t bytes() const { return blockOffset(static_cast<int>(size), 0); }
+  static constexpr size_t kInboxBytes = 128 * 1024;  // for the messages of one rank
+  size_t inboxEventsOffset() const { return (blockOffset(static_cast<int>(size), 0) + 4095) / 4096 * 4096; }
+  size_t inboxOffset(int peer) const { return inboxEventsOffset() + 4096 + peer * kInboxBytes; }
+  size_t bytes() const { return inboxOffset(static_cast<int>(size)); }
 };
 
 // A view of a segment, this rank's or a peer's, in the address space of this process.
@@ -138,6 +142,10 @@ class Segment {
                                               rank * sizeof(BufferExchange));
   }
   uint8_t* block(int peer, int channel) const { return base_ + shape_.blockOffset(peer, channel); }
+  // Returns where `peer` writes its messages to the owner of this segment.
+  uint8_t* inbox(int peer) const { return base_ + shape_.inboxOffset(peer); }
+  // Returns the eventcount of the owner's threads that wait for messages.
+  EventCount& inboxEvents() const { return *reinterpret_cast<EventCount*>(base_ + shape_.inboxEventsOffset()); }
 
   void writeHeader(int rank, const uint64_t token[2]) const {
     SegmentHeader& h = header();

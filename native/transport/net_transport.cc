@@ -168,7 +168,8 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
   auto proxy = std::make_unique<SendProxy>(memory, peer, channel, dial(route, memory), userMemory_, deviceMemory_.get(),
                                            errors_);
   SendProxy* callback = proxy.get();
-  senders_[{peer, channel}] = std::move(proxy);
+  run([&] { senders_[{peer, channel}] = std::move(proxy); });  // an operation that fails now reads them
+  if (proxy != nullptr) return Status::transport("net: the network is stuck");
   if (firstUse != nullptr) {
     *firstUse = engine_.addDormant(callback);
     dormant_[{peer, channel}] = *firstUse;

@@ -360,6 +360,18 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
     Window allocateWindow(long bytes);
 
     /**
+     * Returns the messages of this communicator: sends and receives with tags, which have no place in the sequence of
+     * collectives. Each rank calls this when it likes, also if other ranks never do. The first call starts a thread and
+     * makes connections, so the first message takes longer than later ones.
+     *
+     * @return the same object for each call
+     * @throws DeviceException if the ranks have GPUs, because messages are memory of the host
+     * @throws IllegalStateException if this communicator is closed
+     * @throws JcclException if this communicator has failed, or the messages cannot be started
+     */
+    Messages messages();
+
+    /**
      * Splits the communicator: the ranks of each color get a new communicator, ordered by key and then by their current
      * rank. All ranks call this method, and it returns when all have called it. If the thread is interrupted while it
      * waits, this communicator fails, and the failure names this rank to the others.

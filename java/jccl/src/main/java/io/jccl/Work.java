@@ -19,8 +19,10 @@ import java.util.concurrent.CompletableFuture;
  * operation on a device has begun when it is on its stream. A thread that waits for a later operation may execute
  * earlier ones, and an interrupt of this thread then ends the earlier ones. An interrupt of a waiting thread ends a
  * future only if the communicator fails because of it.
+ *
+ * <p>{@link Messages} describes how a message differs from other operations.
  */
-public sealed interface Work permits OperationWork {
+public sealed interface Work permits OperationWork, MessageReceive {
 
     /**
      * Waits until the operation is done, or throws after the communicator's time-out.
@@ -74,7 +76,7 @@ public sealed interface Work permits OperationWork {
     /**
      * Returns how the operation was executed; for a group, how its last collective was executed.
      *
-     * @throws IllegalStateException if the operation is not done, or has failed
+     * @throws IllegalStateException if the operation is not done, or has failed, or if it is a message
      */
     Execution execution();
 }

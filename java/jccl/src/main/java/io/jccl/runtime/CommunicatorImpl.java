@@ -10,6 +10,7 @@ import io.jccl.Group;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.MemoryUsage;
+import io.jccl.Messages;
 import io.jccl.PeerTransport;
 import io.jccl.Quorum;
 import io.jccl.Registration;
@@ -31,6 +32,7 @@ import io.jccl.internal.Releases;
 import io.jccl.membership.JobMembers;
 import io.jccl.nativelib.Code;
 import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.NativeMessages;
 import io.jccl.nativelib.NativeWindow;
 import io.jccl.wire.RankList;
 import java.io.IOException;
@@ -68,6 +70,8 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
     private volatile long[] counted = {}; // counters at the time of close()
     private final AtomicInteger windowNumber = new AtomicInteger();
     private final Set<WindowAllocation> windows = ConcurrentHashMap.newKeySet(); // keeps their memory reachable
+    private final Object connectingLock = new Object(); // held while windows or messages make connections
+    private volatile MessagePassing messages; // null before the first call of messages()
     private boolean reportedWindows; // used by the watchdog
     private volatile boolean childFailed; // a split, shrink or reform failed: others may continue without this rank
 
@@ -93,6 +97,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         this.device = deviceBackend(timeoutNanos);
         if (device == null) {
             NativeWindow.attach(initialized.host().engine());
+            NativeMessages.attach(initialized.host().engine());
         }
         this.issuer = issuer(null, null);
         this.queueCheck = now -> {
@@ -336,6 +341,40 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         }
     }
 
+    @Override
+    public Messages messages() {
+        MessagePassing started = messages;
+        return started != null && !closed ? started : startMessages();
+    }
+
+    private void requireOpen() {
+        if (closed || closing.get()) {
+            throw new IllegalStateException(
+                    "communicator=" + id() + " rank=" + rank() + " is closed: call messages() before close()");
+        }
+    }
+
+    private Messages startMessages() {
+        if (device != null) {
+            throw new DeviceException(
+                    "communicator=" + id() + ": the ranks of this communicator have GPUs, and messages"
+                            + " are memory of the host; send them with a communicator without CommunicatorConfig.device");
+        }
+        synchronized (connectingLock) {
+            requireOpen();
+            if (messages == null) {
+                failures.requireNone();
+                messages = MessagePassing.start(
+                        this,
+                        queue.engine(),
+                        failures,
+                        "jccl-" + id() + "-rank" + rank() + "-messages",
+                        Deadlines.nanos(initialized.facts().timeout()));
+            }
+            return messages;
+        }
+    }
+
     /** Reports a network that has failed while peers put and this rank computes, so that the peers do not wait for it. */
     private void checkWindows() {
         if (!windows.isEmpty()
@@ -356,7 +395,9 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
     <T> T whileNothingIsIssued(Supplier<T> body) {
         queue.beginIssue();
         try {
-            return body.get();
+            synchronized (connectingLock) {
+                return body.get();
+            }
         } finally {
             queue.endIssue();
         }
@@ -541,6 +582,11 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
             CommunicatorSpan span = JfrEvents.beginCommunicator("close");
             try (LogContext logs = queue.events().logContext()) {
                 windows.forEach(WindowAllocation::endUse);
+                synchronized (connectingLock) {
+                    if (messages != null) {
+                        messages.endUse();
+                    }
+                }
                 Closing.close(initialized, queue, host, device, failures, this::unwatch, () -> closed = true);
             } finally {
                 Failure failure = failures.current();

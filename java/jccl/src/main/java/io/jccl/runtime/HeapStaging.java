@@ -94,6 +94,12 @@ final class HeapStaging implements AutoCloseable {
         return area.address();
     }
 
+    /** Returns the address of at least {@code bytes} bytes of the area. */
+    long reserve(long bytes) {
+        begin(bytes);
+        return area.address();
+    }
+
     /** Copies the elements that {@link #pack} has put into the area back to their buffers. */
     void unpack(List<DataBuffer> buffers, long address) {
         long at = address;
@@ -160,7 +166,7 @@ final class HeapStaging implements AutoCloseable {
      * @param direct a buffer in native order, whose remaining bytes limit the elements; its position does not change
      * @param in true to copy from {@code heap} to {@code direct}, false for the opposite direction
      */
-    private static void copy(Buffer heap, int offset, DataType type, ByteBuffer direct, boolean in) {
+    static void copy(Buffer heap, int offset, DataType type, ByteBuffer direct, boolean in) {
         ByteBuffer there = direct.duplicate().order(direct.order());
         int count = there.remaining() / type.bytes();
         int unit = heap instanceof ByteBuffer ? type.bytes() : 1;

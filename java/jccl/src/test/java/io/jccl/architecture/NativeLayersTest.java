@@ -29,6 +29,7 @@ class NativeLayersTest {
             entry("collnet", 5),
             entry("pxn", 5),
             entry("windows", 5),
+            entry("messages", 5),
             entry("jni", 4),
             entry("engine", 3),
             entry("collectives", 2),

@@ -1,0 +1,17 @@
+package io.jccl;
+
+/**
+ * A message was longer than the buffer of the receive that it matched. The message is dropped, and the buffer keeps its
+ * contents. The communicator stays usable, and for the sender the message was received.
+ */
+public class MessageTooLongException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     */
+    public MessageTooLongException(String message) {
+        super(message);
+    }
+}

@@ -1,0 +1,526 @@
+package io.jccl.runtime;
+
+import io.jccl.DataBuffer;
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.MessageReceive;
+import io.jccl.MessageStatus;
+import io.jccl.MessageTooLongException;
+import io.jccl.Messages;
+import io.jccl.Work;
+import io.jccl.internal.Releases;
+import io.jccl.internal.ServiceThread;
+import io.jccl.internal.Threads;
+import io.jccl.nativelib.Code;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.NativeMessages;
+import java.lang.ref.Reference;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * The messages of one communicator. Native code matches and moves them; this class checks arguments, owns the memory of
+ * messages and reports failures.
+ *
+ * <p>Threads that call move everything that can move. A thread of the communicator does so for the rest of the time, and
+ * completes futures.
+ */
+public final class MessagePassing implements Messages {
+
+    /** Longest time for which a wait stays in native code before it looks for an interrupt. */
+    static final long SLICE_NANOS = Duration.ofMillis(20).toNanos();
+
+    private static final long SERVE_NANOS = Duration.ofMillis(100).toNanos();
+
+    /** Pause between two probes by a virtual thread, which must not hold its carrier. */
+    private static final long VIRTUAL_PAUSE_NANOS = Duration.ofNanos(100_000).toNanos();
+
+    private final CommunicatorImpl communicator;
+    private final NativeEngine engine;
+    private final FailureState failures;
+    private final NativeMessages messages;
+    private final long timeoutNanos;
+    private final MessageMemory.Areas areas = new MessageMemory.Areas();
+    private final Set<MessageWork> works = ConcurrentHashMap.newKeySet(); // that are not over; keeps their memory
+    private final Queue<MessageWork> awaited = new ConcurrentLinkedQueue<>(); // that have a future
+    private volatile boolean ends;
+
+    private MessagePassing(
+            CommunicatorImpl communicator,
+            NativeEngine engine,
+            FailureState failures,
+            NativeMessages messages,
+            long timeoutNanos) {
+        this.communicator = communicator;
+        this.engine = engine;
+        this.failures = failures;
+        this.messages = messages;
+        this.timeoutNanos = timeoutNanos;
+    }
+
+    /**
+     * Starts the messages of a communicator.
+     *
+     * @param name the name of the thread that moves messages while the application does not
+     */
+    static MessagePassing start(
+            CommunicatorImpl communicator, NativeEngine engine, FailureState failures, String name, long timeoutNanos) {
+        MessagePassing started =
+                new MessagePassing(communicator, engine, failures, NativeMessages.start(engine), timeoutNanos);
+        Threads.start(ServiceThread.repeating(name, started::serve));
+        return started;
+    }
+
+    long timeoutNanos() {
+        return timeoutNanos;
+    }
+
+    @Override
+    public void send(int peer, int tag, DataBuffer source) {
+        try {
+            sendUnsettled(peer, tag, source);
+        } finally {
+            Releases.settle(source);
+        }
+    }
+
+    private void sendUnsettled(int peer, int tag, DataBuffer source) {
+        requireHost("source", Checks.source("source", source));
+        begin(peer, tag);
+        if (VirtualThreads.isCurrent()) {
+            sendAsync(peer, tag, source).await();
+            return;
+        }
+        if (MessageMemory.isCopied(source)) {
+            MessageMemory memory = MessageMemory.ofSource(source, areas);
+            try {
+                send(peer, tag, source, memory.address());
+            } finally {
+                memory.release();
+            }
+            return;
+        }
+        // A small message takes less time than the objects of the other path would.
+        source.pin();
+        try {
+            send(peer, tag, source, source.pinnedAddress());
+        } finally {
+            source.unpin();
+            Reference.reachabilityFence(source);
+        }
+    }
+
+    private void send(int peer, int tag, DataBuffer source, long address) {
+        long request = messages.send(peer, tag, address, source.bytes());
+        if (request == 0) {
+            return;
+        }
+        requireStarted(request, () -> describeSend(peer, tag, source));
+        await(request, true, () -> describeSend(peer, tag, source));
+        NativeMessages.free(request);
+    }
+
+    /**
+     * Waits until a request of this thread is over. Frees the request before it throws.
+     *
+     * @param isSend true if an interrupt fails the communicator whether or not the message has matched
+     */
+    private void await(long request, boolean isSend, Supplier<String> call) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        try {
+            for (; ; ) {
+                long left = deadline - System.nanoTime();
+                int code = messages.await(request, Math.max(0, Math.min(left, SLICE_NANOS)));
+                if (code == Code.OK) {
+                    return;
+                }
+                if (code != Code.TIMEOUT || left <= 0) {
+                    waitEnded(code, call.get(), timeoutNanos, () -> messages.describe(request));
+                }
+                if (Thread.currentThread().isInterrupted()) {
+                    interrupt(request, isSend, call.get());
+                }
+            }
+        } catch (Throwable e) {
+            messages.abandon(request);
+            throw e;
+        }
+    }
+
+    private void interrupt(long request, boolean isSend, String call) {
+        if (!isSend && messages.cancel(request)) {
+            throw new InterruptedCommunicationException(
+                    call + ": the thread was interrupted, and no message was received; messages can be used further");
+        }
+        if (NativeMessages.state(request, null) > NativeMessages.MOVING) {
+            return;
+        }
+        messages.end();
+        failures.interrupted(call);
+        throw failures.current().exception();
+    }
+
+    @Override
+    public MessageStatus receive(int source, int tag, DataBuffer target) {
+        try {
+            return receiveUnsettled(source, tag, target);
+        } finally {
+            Releases.settle(target);
+        }
+    }
+
+    private MessageStatus receiveUnsettled(int source, int tag, DataBuffer target) {
+        requireTarget(target);
+        beginReceive(source, tag);
+        if (VirtualThreads.isCurrent()) {
+            return receiveOnVirtualThread(source, tag, target);
+        }
+        long[] status = new long[3];
+        if (MessageMemory.isCopied(target)) {
+            MessageMemory memory = MessageMemory.ofTarget(target, areas);
+            long received = -1;
+            try {
+                receive(
+                        messages.receive(source, tag, memory.address(), target.bytes(), SLICE_NANOS),
+                        source,
+                        tag,
+                        target,
+                        status);
+                received = status[2];
+            } finally {
+                if (received >= 0) {
+                    memory.receive(received);
+                } else {
+                    memory.release();
+                }
+            }
+        } else {
+            target.pin();
+            try {
+                receive(
+                        messages.receive(source, tag, target.pinnedAddress(), target.bytes(), SLICE_NANOS),
+                        source,
+                        tag,
+                        target,
+                        status);
+            } finally {
+                target.unpin();
+                Reference.reachabilityFence(target);
+            }
+        }
+        return new MessageStatus((int) status[0], (int) status[1], status[2]);
+    }
+
+    private void receive(long request, int source, int tag, DataBuffer target, long[] status) {
+        requireStarted(request, () -> describeReceive(source, tag, target));
+        int state = NativeMessages.finish(request, status);
+        if (state == NativeMessages.WAITING || state == NativeMessages.MOVING) {
+            await(request, false, () -> describeReceive(source, tag, target));
+            state = NativeMessages.finish(request, status);
+        }
+        if (state == NativeMessages.TOO_LONG) {
+            throw tooLong(new MessageStatus((int) status[0], (int) status[1], status[2]), target);
+        }
+    }
+
+    private MessageStatus receiveOnVirtualThread(int source, int tag, DataBuffer target) {
+        MessageReceive receive = receiveAsync(source, tag, target);
+        try {
+            return receive.receive();
+        } catch (InterruptedCommunicationException e) {
+            if (receive.cancel()) {
+                throw e;
+            }
+            failures.interrupted(describeReceive(source, tag, target));
+            throw failures.current().exception();
+        }
+    }
+
+    static MessageTooLongException tooLong(MessageStatus message, DataBuffer target) {
+        return new MessageTooLongException("source=" + message.source() + " tag=" + message.tag() + " bytes="
+                + message.bytes() + ": the message is longer than the buffer of bytes=" + target.bytes()
+                + ", and was dropped; use probe() to learn the length before the receive");
+    }
+
+    @Override
+    public Work sendAsync(int peer, int tag, DataBuffer source) {
+        try {
+            requireHost("source", Checks.source("source", source));
+            begin(peer, tag);
+            MessageMemory memory = MessageMemory.ofSource(source, areas);
+            return start(
+                    describeSend(peer, tag, source),
+                    true,
+                    memory,
+                    () -> messages.send(peer, tag, memory.address(), source.bytes()));
+        } finally {
+            Releases.settle(source);
+        }
+    }
+
+    @Override
+    public MessageReceive receiveAsync(int source, int tag, DataBuffer target) {
+        try {
+            requireTarget(target);
+            beginReceive(source, tag);
+            MessageMemory memory = MessageMemory.ofTarget(target, areas);
+            return start(
+                    describeReceive(source, tag, target),
+                    false,
+                    memory,
+                    () -> messages.receive(source, tag, memory.address(), target.bytes(), 0));
+        } finally {
+            Releases.settle(target);
+        }
+    }
+
+    private MessageWork start(String call, boolean sends, MessageMemory memory, LongSupplier start) {
+        MessageWork work;
+        try {
+            long request = start.getAsLong();
+            requireStarted(request, () -> call);
+            work = new MessageWork(this, call, sends, memory, request);
+        } catch (Throwable e) {
+            memory.release();
+            throw e;
+        }
+        if (work.isOver()) {
+            memory.release();
+            return work;
+        }
+        works.add(work);
+        if (work.isOver()) {
+            works.remove(work);
+        } else if (ends) {
+            fail(work);
+        }
+        return work;
+    }
+
+    @Override
+    public Optional<MessageStatus> tryReceive(int source, int tag, DataBuffer target) {
+        try {
+            return tryReceiveUnsettled(source, tag, target);
+        } finally {
+            Releases.settle(target);
+        }
+    }
+
+    private Optional<MessageStatus> tryReceiveUnsettled(int source, int tag, DataBuffer target) {
+        requireTarget(target);
+        beginReceive(source, tag);
+        MessageMemory memory = MessageMemory.ofTarget(target, areas);
+        long received = -1;
+        try {
+            long request = messages.tryReceive(source, tag, memory.address(), target.bytes());
+            if (request == 0) {
+                return Optional.empty();
+            }
+            long[] status = new long[3];
+            receive(request, source, tag, target, status);
+            received = status[2];
+            return Optional.of(new MessageStatus((int) status[0], (int) status[1], status[2]));
+        } finally {
+            if (received >= 0) {
+                memory.receive(received);
+            } else {
+                memory.release();
+            }
+        }
+    }
+
+    @Override
+    public MessageStatus probe(int source, int tag) {
+        beginReceive(source, tag);
+        long deadline = System.nanoTime() + timeoutNanos;
+        boolean isVirtual = VirtualThreads.isCurrent();
+        long[] status = new long[3];
+        for (; ; ) {
+            long left = deadline - System.nanoTime();
+            int code = messages.probe(source, tag, isVirtual ? 0 : Math.max(0, Math.min(left, SLICE_NANOS)), status);
+            if (code == Code.OK) {
+                return new MessageStatus((int) status[0], (int) status[1], status[2]);
+            }
+            String call = "probe(source=" + text(source) + " tag=" + text(tag) + ")";
+            if (code != Code.TIMEOUT || left <= 0) {
+                waitEnded(code, call, timeoutNanos, () -> "no such message has arrived");
+            }
+            if (Thread.currentThread().isInterrupted()) {
+                throw new InterruptedCommunicationException(
+                        call + ": the thread was interrupted; messages can be used further");
+            }
+            if (isVirtual) {
+                LockSupport.parkNanos(this, VIRTUAL_PAUSE_NANOS);
+            }
+        }
+    }
+
+    @Override
+    public Optional<MessageStatus> tryProbe(int source, int tag) {
+        beginReceive(source, tag);
+        long[] status = new long[3];
+        int code = messages.probe(source, tag, 0, status);
+        if (code == Code.TIMEOUT) {
+            return Optional.empty();
+        }
+        if (code != Code.OK) {
+            waitEnded(code, "tryProbe(source=" + text(source) + " tag=" + text(tag) + ")", timeoutNanos, () -> "");
+        }
+        return Optional.of(new MessageStatus((int) status[0], (int) status[1], status[2]));
+    }
+
+    // What MessageWork uses.
+
+    void test(MessageWork work, long request) {
+        messages.test(request);
+        if (failures.current() != null && !work.isOver()) {
+            messages.end();
+            fail(work);
+        }
+    }
+
+    int await(long request, long nanos) {
+        return messages.await(request, nanos);
+    }
+
+    boolean cancel(long request) {
+        return messages.cancel(request);
+    }
+
+    String describe(MessageWork work, long request) {
+        return work.describeIn(messages);
+    }
+
+    void completeLater(MessageWork work) {
+        awaited.add(work);
+        messages.wake();
+    }
+
+    void forget(MessageWork work) {
+        works.remove(work);
+    }
+
+    /**
+     * Throws after a wait that has not brought a message: the communicator fails, unless it is closed.
+     *
+     * @param why describes what has not happened
+     */
+    void waitEnded(int code, String call, long timeout, Supplier<String> why) {
+        if (code == Code.INVALID || communicator.isClosed()) {
+            throw closed();
+        }
+        String reason = code == Code.TIMEOUT
+                ? "not over after millis=" + Duration.ofNanos(timeout).toMillis() + ": " + why.get()
+                : NativeEngine.callError();
+        messages.end();
+        throw failures.ended(code, call, engine.lastEntered(), timeout, () -> reason)
+                .exception();
+    }
+
+    // The thread.
+
+    private boolean serve() {
+        messages.serve(SERVE_NANOS, !awaited.isEmpty());
+        if (ends) {
+            return false;
+        }
+        if (failures.current() != null && !works.isEmpty()) {
+            messages.end();
+            works.forEach(this::fail);
+        }
+        for (MessageWork work : awaited) {
+            work.refresh();
+        }
+        awaited.removeIf(MessageWork::isOver);
+        works.forEach(MessageWork::refresh);
+        return true;
+    }
+
+    private void fail(MessageWork work) {
+        if (ends) {
+            messages.awaitEnd();
+        }
+        Failure failure = failures.current();
+        work.fail(failure == null ? closed() : failure.exception());
+    }
+
+    /** Ends all messages, because the communicator is being closed. */
+    void endUse() {
+        ends = true;
+        messages.wake();
+        messages.endUse();
+        works.forEach(this::fail);
+        areas.close();
+    }
+
+    // Checks.
+
+    private void begin(int peer, int tag) {
+        Checks.peer(peer, communicator.size());
+        if (tag < 0) {
+            throw new IllegalArgumentException("tag=" + tag + ": expected a tag of at least 0");
+        }
+        requireOpen();
+    }
+
+    private void beginReceive(int source, int tag) {
+        if (source != ANY) {
+            Checks.peer(source, communicator.size());
+        }
+        if (tag < ANY) {
+            throw new IllegalArgumentException("tag=" + tag + ": expected a tag of at least 0, or Messages.ANY");
+        }
+        requireOpen();
+    }
+
+    private void requireOpen() {
+        if (ends) {
+            throw closed();
+        }
+        failures.requireNone();
+    }
+
+    private static void requireTarget(DataBuffer target) {
+        requireHost("target", Checks.target("target", target));
+    }
+
+    private static void requireHost(String name, DataBuffer buffer) {
+        if (Checks.isDevice(buffer)) {
+            throw Checks.noDevice(name, buffer);
+        }
+    }
+
+    private void requireStarted(long request, Supplier<String> call) {
+        if (request != NativeMessages.REFUSED) {
+            return;
+        }
+        if (ends) {
+            throw closed();
+        }
+        failures.requireNone();
+        throw new IllegalStateException(call.get() + ": " + NativeEngine.callError());
+    }
+
+    private IllegalStateException closed() {
+        return new IllegalStateException("communicator=" + communicator.id() + " rank=" + communicator.rank()
+                + " is closed: end messages before close()");
+    }
+
+    private static String describeSend(int peer, int tag, DataBuffer source) {
+        return "send(peer=" + peer + " tag=" + tag + " bytes=" + source.bytes() + ")";
+    }
+
+    private static String describeReceive(int source, int tag, DataBuffer target) {
+        return "receive(source=" + text(source) + " tag=" + text(tag) + " bytes=" + target.bytes() + ")";
+    }
+
+    private static String text(int number) {
+        return number == ANY ? "any" : String.valueOf(number);
+    }
+}
