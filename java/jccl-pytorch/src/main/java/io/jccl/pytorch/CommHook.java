@@ -8,14 +8,14 @@ import io.jccl.ReduceOp;
  * compress gradients.
  *
  * <pre>{@code
- * CommHook average = (comm, bucket) -> comm.allReduce(bucket.buffer(), ReduceOp.AVG)::await;
+ * CommHook average = (comm, bucket) -> bucket.on(comm).allReduce(bucket.buffer(), ReduceOp.AVG)::await;
  * }</pre>
  */
 @FunctionalInterface
 public interface CommHook {
 
     /** Averages exactly, with one all-reduce in place. */
-    CommHook AVERAGE = (comm, bucket) -> comm.allReduce(bucket.buffer(), ReduceOp.AVG)::await;
+    CommHook AVERAGE = (comm, bucket) -> bucket.on(comm).allReduce(bucket.buffer(), ReduceOp.AVG)::await;
 
     /**
      * Issues the operations of a bucket and returns at once, so that the backward pass continues meanwhile. Every rank

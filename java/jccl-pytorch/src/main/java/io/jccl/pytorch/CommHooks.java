@@ -67,7 +67,9 @@ public final class CommHooks {
     }
 
     private static void compensate(GradientBucket bucket, WireFormat format, List<ErrorFeedback> errors) {
-        HostBuffer memory = bucket.memory();
+        HostBuffer memory = bucket.memory()
+                .orElseThrow(() -> new IllegalArgumentException("format=" + format + " bucket=" + bucket.index()
+                        + ": operations on memory of GPUs are exact; use halfPrecision, or leave the hook out"));
         for (long at = 0; at < memory.bytes(); at += PART_BYTES) {
             int part = (int) (at / PART_BYTES);
             if (part == errors.size()) {
@@ -87,16 +89,15 @@ public final class CommHooks {
     private static final class HalfBucket {
 
         private final Tensor gradients;
-        private final DataType type;
-        private final HostBuffer memory;
+        private final BucketMemory memory; // never freed
         private final Tensor narrow;
         private final Tensor errors;
 
         HalfBucket(GradientBucket bucket, ScalarType type) {
             this.gradients = bucket.tensor();
-            this.type = Tensors.arithmeticType("type", type);
-            this.memory = HostBuffer.allocate(gradients.numel(), this.type);
-            this.narrow = Tensors.over(memory.address(), gradients.numel(), type);
+            this.memory = BucketMemory.allocate(
+                    gradients.numel() * Tensors.arithmeticType("type", type).bytes(), type, gradients);
+            this.narrow = memory.tensor;
             this.errors = Tensors.keep(torch.zeros_like(gradients));
         }
 
@@ -108,7 +109,7 @@ public final class CommHooks {
                 DoubleOptional none = new DoubleOptional(0);
                 errors.nan_to_num_(none, none, none); // infinite gradients have no error
             });
-            Work work = comm.allReduce(memory.as(type), ReduceOp.SUM);
+            Work work = GpuTensors.operations(comm, narrow).allReduce(memory.buffer(), ReduceOp.SUM);
             return () -> {
                 work.await();
                 Tensors.inScope(() -> gradients.copy_(narrow));

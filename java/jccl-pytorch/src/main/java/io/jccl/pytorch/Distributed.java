@@ -1,11 +1,13 @@
 package io.jccl.pytorch;
 
 import io.jccl.Communicator;
+import io.jccl.Operations;
 import io.jccl.ReduceOp;
+import io.jccl.Work;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * The operations of a communicator on tensors in host memory, as those of {@code torch.distributed}.
+ * The operations of a communicator on tensors, as those of {@code torch.distributed}.
  *
  * <pre>{@code
  * Distributed distributed = Distributed.over(comm);
@@ -20,8 +22,12 @@ import org.bytedeco.pytorch.Tensor;
  * Double, Byte, Char, Int, Long, UInt32, UInt64 and 8-bit floats; operations that only move elements also accept Bool,
  * Short and UInt16. Tensors that require a gradient are accepted, but autograd does not record the operations.
  *
+ * <p>Tensors on a GPU need a communicator with that GPU ({@code CommunicatorConfig.device}). The operation is ordered by
+ * the current stream of the calling thread, so work that is put on that stream afterwards sees the results without {@link
+ * TensorWork#await()}. Nothing is copied through the host.
+ *
  * <p>All methods throw {@link IllegalArgumentException} before they touch anything if a tensor is undefined, sparse, of
- * another type, or not in host memory. One thread at a time may issue operations, as for the {@link Communicator}.
+ * another type, or on another device. One thread at a time may issue operations, as for the {@link Communicator}.
  */
 public final class Distributed {
 
@@ -50,13 +56,13 @@ public final class Distributed {
      */
     public TensorWork allReduce(Tensor tensor, ReduceOp op) {
         Operand operand = Operand.combinedInto("tensor", tensor);
-        return new TensorWork(comm.allReduce(operand.buffer(), op), operand);
+        return new TensorWork(on(tensor).allReduce(operand.buffer(), op), operand);
     }
 
     /** Copies the tensor of rank {@code root} to the tensors of all ranks. */
     public TensorWork broadcast(Tensor tensor, int root) {
         Operand operand = Operand.movedInto("tensor", tensor);
-        return new TensorWork(comm.broadcast(operand.buffer(), root), operand);
+        return new TensorWork(on(tensor).broadcast(operand.buffer(), root), operand);
     }
 
     /**
@@ -69,7 +75,7 @@ public final class Distributed {
         Operand send = Operand.moved("input", input);
         Operand recv = Operand.movedInto("output", output);
         requireSameType(input, output);
-        return new TensorWork(comm.allGather(send.buffer(), recv.buffer()), send, recv);
+        return new TensorWork(on(input).allGather(send.buffer(), recv.buffer()), send, recv);
     }
 
     /**
@@ -83,7 +89,7 @@ public final class Distributed {
         Operand send = Operand.combined("input", input);
         Operand recv = Operand.combinedInto("output", output);
         requireSameType(input, output);
-        return new TensorWork(comm.reduceScatter(send.buffer(), recv.buffer(), op), send, recv);
+        return new TensorWork(on(input).reduceScatter(send.buffer(), recv.buffer(), op), send, recv);
     }
 
     /**
@@ -97,7 +103,7 @@ public final class Distributed {
         Operand send = Operand.moved("input", input);
         Operand recv = Operand.movedInto("output", output);
         requireSameType(input, output);
-        return new TensorWork(comm.allToAll(send.buffer(), recv.buffer()), send, recv);
+        return new TensorWork(on(input).allToAll(send.buffer(), recv.buffer()), send, recv);
     }
 
     /**
@@ -106,25 +112,29 @@ public final class Distributed {
      */
     public TensorWork send(Tensor tensor, int peer) {
         Operand operand = Operand.moved("tensor", tensor);
-        return new TensorWork(comm.send(peer, operand.buffer()), operand);
+        return new TensorWork(on(tensor).send(peer, operand.buffer()), operand);
     }
 
     /** Receives the tensor that rank {@code peer} sends. */
     public TensorWork recv(Tensor tensor, int peer) {
         Operand operand = Operand.movedInto("tensor", tensor);
-        return new TensorWork(comm.recv(peer, operand.buffer()), operand);
+        return new TensorWork(on(tensor).recv(peer, operand.buffer()), operand);
     }
 
     /** Sends a tensor to rank {@code to}, and at the same time receives one that rank {@code from} sends. */
     public TensorWork sendReceive(Tensor sent, int to, Tensor received, int from) {
         Operand send = Operand.moved("sent", sent);
         Operand recv = Operand.movedInto("received", received);
-        return new TensorWork(comm.sendReceive(send.buffer(), to, recv.buffer(), from), send, recv);
+        return new TensorWork(on(sent).sendReceive(send.buffer(), to, recv.buffer(), from), send, recv);
     }
 
     /** Waits, in {@link TensorWork#await()}, until every rank has entered the barrier. */
     public TensorWork barrier() {
         return new TensorWork(comm.barrier());
+    }
+
+    private Operations<Work> on(Tensor tensor) {
+        return GpuTensors.operations(comm, tensor);
     }
 
     private static void requireSameType(Tensor input, Tensor output) {

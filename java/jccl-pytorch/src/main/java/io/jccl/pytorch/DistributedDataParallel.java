@@ -2,16 +2,13 @@ package io.jccl.pytorch;
 
 import io.jccl.Communicator;
 import io.jccl.DataBuffer;
-import io.jccl.DataType;
 import io.jccl.JcclException;
 import io.jccl.ReduceOp;
 import io.jccl.Work;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.IntStream;
 import org.bytedeco.pytorch.Module;
 import org.jspecify.annotations.Nullable;
 
@@ -44,17 +41,13 @@ public final class DistributedDataParallel implements AutoCloseable {
 
     private static final Set<DistributedDataParallel> OPEN = ConcurrentHashMap.newKeySet();
 
-    private static final byte USED = 1; // a flag of a parameter: this rank has used it
-    private static final byte MISSING = 2; // a flag of a rank: the last backward pass did not reach all parameters
-    private static final byte FAILED = 4; // a flag of a rank: its synchronize() throws
-
     private final ModuleState state;
     private final boolean findUnusedParameters;
     private final boolean broadcastBuffers;
     private final CommHook commHook;
     private final List<ReducedParameter> parameters; // in the order of their buckets
     private final List<GradientBucket> buckets;
-    private final ModuleState.@Nullable BufferBroadcast bufferBroadcast; // null if there is nothing to broadcast
+    private final @Nullable BufferBroadcast bufferBroadcast; // null if there is nothing to broadcast
 
     // Guarded by this, because hooks are called by threads of libtorch.
     private Communicator comm;
@@ -68,7 +61,7 @@ public final class DistributedDataParallel implements AutoCloseable {
     private long steps;
     private boolean closed;
 
-    private DistributedDataParallel(Builder builder) {
+    DistributedDataParallel(DistributedDataParallelBuilder builder) {
         this.comm = builder.comm;
         this.findUnusedParameters = builder.findUnusedParameters;
         this.commHook = builder.commHook;
@@ -81,9 +74,10 @@ public final class DistributedDataParallel implements AutoCloseable {
         state.broadcast(comm);
         ComputeThreads.limit(comm);
         this.buckets = GradientBucket.divide(state.trainable(), builder.bucketBytes);
+        buckets.forEach(bucket -> bucket.register(comm));
         this.parameters =
                 buckets.stream().flatMap(bucket -> bucket.parameters().stream()).toList();
-        this.bufferBroadcast = broadcastBuffers ? new ModuleState.BufferBroadcast(state.buffers()) : null;
+        this.bufferBroadcast = broadcastBuffers ? new BufferBroadcast(state.buffers()) : null;
         parameters.forEach(parameter -> parameter.listen(() -> arrived(parameter)));
         OPEN.add(this);
     }
@@ -97,10 +91,10 @@ public final class DistributedDataParallel implements AutoCloseable {
      * Returns a builder.
      *
      * @param comm the ranks that train
-     * @param module the module that this rank trains, with all its parameters in host memory
+     * @param module the module that this rank trains, with its parameters in host memory or on the GPU of the communicator
      */
-    public static Builder builder(Communicator comm, Module module) {
-        return new Builder(comm, module);
+    public static DistributedDataParallelBuilder builder(Communicator comm, Module module) {
+        return new DistributedDataParallelBuilder(comm, module);
     }
 
     /** Called before autograd adds a gradient. Throws nothing, because libtorch would lose the exception. */
@@ -146,15 +140,15 @@ public final class DistributedDataParallel implements AutoCloseable {
             bucket.issue(comm, commHook);
         } catch (Throwable e) {
             hookFailed = true;
-            abort();
+            abort(e);
             throw e;
         }
     }
 
     /** Ends the waits of ranks that have issued operations which this rank has not. */
-    private void abort() {
+    private void abort(Throwable cause) {
         if (comm.failure().isEmpty()) {
-            comm.abort();
+            comm.abort("DistributedDataParallel could not issue the operations of a step: " + cause);
         }
     }
 
@@ -180,7 +174,7 @@ public final class DistributedDataParallel implements AutoCloseable {
             Tensors.withoutGradient(this::synchronizeGradients);
         } catch (RuntimeException | Error e) {
             if (!stepEnded) {
-                abort();
+                abort(e);
             }
             throw e;
         } finally {
@@ -209,12 +203,13 @@ public final class DistributedDataParallel implements AutoCloseable {
         if (nextBucket < buckets.size()) {
             rethrow(local); // a hook has failed between two states
         }
-        Work buffers = bufferBroadcast == null ? null : bufferBroadcast.issue(comm);
-        Flags flags = new Flags(local != null, filled);
+        if (bufferBroadcast != null) {
+            bufferBroadcast.issue(comm);
+        }
+        StepFlags flags = new StepFlags(parameters, comm, local != null, !filled.isEmpty() && !findUnusedParameters);
         Work agreement = comm.allReduce(flags.buffer(), ReduceOp.BOR);
         buckets.forEach(GradientBucket::await);
-        if (buffers != null) {
-            buffers.await();
+        if (bufferBroadcast != null) {
             bufferBroadcast.complete(comm);
         }
         if (findUnusedParameters) {
@@ -233,55 +228,8 @@ public final class DistributedDataParallel implements AutoCloseable {
         if (local != null) {
             rethrow(local);
         }
-        flags.requireSuccess(filled);
+        flags.requireSuccess(filled.isEmpty() ? null : filled.get(0));
         steps++;
-    }
-
-    /** The flags that a rank sends to the others at the end of a step: a byte for each parameter, and one for each rank. */
-    private final class Flags {
-
-        private final byte[] mine = new byte[parameters.size() + comm.size()];
-        private final ByteBuffer all = ByteBuffer.allocateDirect(mine.length);
-
-        Flags(boolean failed, List<ReducedParameter> filled) {
-            for (int i = 0; i < parameters.size(); i++) {
-                mine[i] = parameters.get(i).isUsed() ? USED : 0;
-            }
-            mine[parameters.size() + comm.rank()] =
-                    (byte) ((failed ? FAILED : 0) | (filled.isEmpty() || findUnusedParameters ? 0 : MISSING));
-            all.put(mine).flip();
-        }
-
-        DataBuffer buffer() {
-            return DataBuffer.of(all, DataType.UINT8);
-        }
-
-        boolean isUsed(ReducedParameter parameter) {
-            return (all.get(parameters.indexOf(parameter)) & USED) != 0;
-        }
-
-        private List<Integer> ranksWith(byte flag) {
-            return IntStream.range(0, comm.size())
-                    .filter(rank -> (all.get(parameters.size() + rank) & flag) != 0)
-                    .boxed()
-                    .toList();
-        }
-
-        void requireSuccess(List<ReducedParameter> filled) {
-            if (!ranksWith(MISSING).isEmpty()) {
-                throw new IllegalStateException("ranks=" + ranksWith(MISSING)
-                        + ": the backward pass did not reach all parameters"
-                        + (filled.isEmpty()
-                                ? ""
-                                : ", on this rank not " + filled.get(0).name())
-                        + "; expected a gradient for each. Use them in the loss, freeze them before, or build with"
-                        + " findUnusedParameters(true)");
-            }
-            if (!ranksWith(FAILED).isEmpty()) {
-                throw new IllegalStateException("ranks=" + ranksWith(FAILED)
-                        + ": synchronize() failed there; see the exceptions of these ranks");
-            }
-        }
     }
 
     /** Throws any exception: hooks written in Kotlin or Scala throw checked ones, too. */
@@ -383,10 +331,11 @@ public final class DistributedDataParallel implements AutoCloseable {
         }
         averaged = false;
         comm = rest;
+        buckets.forEach(bucket -> bucket.register(comm));
         Tensors.withoutGradient(() -> {
             parameters.forEach(ReducedParameter::discard);
             if (bufferBroadcast != null) {
-                bufferBroadcast.issue(comm).await();
+                bufferBroadcast.issue(comm);
                 bufferBroadcast.complete(comm);
             }
         });
@@ -452,83 +401,6 @@ public final class DistributedDataParallel implements AutoCloseable {
         Tensors.withoutGradient(() -> buckets.forEach(GradientBucket::close));
         if (bufferBroadcast != null) {
             bufferBroadcast.close();
-        }
-    }
-
-    /** Options of a {@link DistributedDataParallel}, which must be the same on all ranks. */
-    public static final class Builder {
-
-        private static final long BUCKET_BYTES = 25 << 20;
-
-        private final Communicator comm;
-        private final Module module;
-        private long bucketBytes = BUCKET_BYTES;
-        private boolean findUnusedParameters;
-        private boolean broadcastBuffers = true;
-        private CommHook commHook = CommHook.AVERAGE;
-
-        private Builder(Communicator comm, Module module) {
-            if (comm == null || module == null) {
-                throw new IllegalArgumentException(
-                        "comm=" + comm + " module=" + module + ": expected a communicator and a module");
-            }
-            this.comm = comm;
-            this.module = module;
-        }
-
-        /**
-         * Sets the size from which a bucket takes no further gradients. Larger buckets need fewer operations, smaller ones
-         * begin earlier.
-         *
-         * @param bucketBytes at least 1; 25 MiB unless set
-         */
-        public Builder bucketBytes(long bucketBytes) {
-            if (bucketBytes < 1) {
-                throw new IllegalArgumentException(
-                        "bucketBytes=" + bucketBytes + ": expected a positive size, for example " + BUCKET_BYTES);
-            }
-            this.bucketBytes = bucketBytes;
-            return this;
-        }
-
-        /**
-         * Sets whether a step may leave out parameters, also other ones on each rank. If so, the ranks agree in each step
-         * on the parameters that any rank has used, which takes one more small operation. False unless set.
-         */
-        public Builder findUnusedParameters(boolean findUnusedParameters) {
-            this.findUnusedParameters = findUnusedParameters;
-            return this;
-        }
-
-        /**
-         * Sets whether each step copies the buffers of rank 0, such as running means and variances of batch normalization,
-         * to all ranks. If not, each rank has those of its own samples. True unless set.
-         */
-        public Builder broadcastBuffers(boolean broadcastBuffers) {
-            this.broadcastBuffers = broadcastBuffers;
-            return this;
-        }
-
-        /** Sets how the gradients of a bucket are averaged; {@link CommHook#AVERAGE} unless set. */
-        public Builder commHook(CommHook commHook) {
-            if (commHook == null) {
-                throw new IllegalArgumentException("commHook=null: expected a hook, for example CommHook.AVERAGE");
-            }
-            this.commHook = commHook;
-            return this;
-        }
-
-        /**
-         * Creates the {@link DistributedDataParallel}, and copies the parameters and buffers of rank 0 to all ranks. All
-         * ranks must call this. If the environment names no number of threads, divides the cores of this host among its
-         * ranks for libtorch, and logs it.
-         *
-         * @throws IllegalArgumentException on all ranks if parameters, buffers or options differ, with the name of the
-         *     first that does; on this rank only, if the module has no trainable parameters, or parameters that are sparse,
-         *     complex or not in host memory
-         */
-        public DistributedDataParallel build() {
-            return new DistributedDataParallel(this);
         }
     }
 }

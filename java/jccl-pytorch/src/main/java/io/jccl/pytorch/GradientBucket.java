@@ -4,45 +4,38 @@ import io.jccl.Communicator;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.HostBuffer;
-import io.jccl.WireFormat;
+import io.jccl.Operations;
+import io.jccl.Work;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.Optional;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gradients of one type that ranks average together. They are in shared memory, one after the other; zeros fill the gaps
- * between them.
+ * Gradients of one type that ranks average together. They are in memory that all ranks reach, one after the other; zeros
+ * fill the gaps between them.
  */
 public final class GradientBucket {
 
-    /** Buckets that an application's tensors still pointed to when they were closed. Their memory is never freed. */
-    private static final Set<HostBuffer> STILL_USED = ConcurrentHashMap.newKeySet();
-
     private final int index;
-    private final ScalarType scalarType;
-    private final DataType type;
-    private final HostBuffer memory;
-    private final Tensor tensor;
+    private final BucketMemory memory;
     private final List<ReducedParameter> parameters;
     private int missing; // parameters whose gradients are not in the bucket yet
     private CommHook.@Nullable Completion completion; // null until the bucket is issued
 
     private GradientBucket(int index, List<ModuleState.Entry> entries) {
         this.index = index;
-        this.scalarType = entries.get(0).tensor().scalar_type().intern();
-        this.type = Tensors.arithmeticType(entries.get(0).name(), scalarType);
-        this.memory = HostBuffer.allocate(
-                entries.stream().mapToLong(GradientBucket::place).sum());
-        this.tensor = Tensors.over(memory.address(), memory.bytes() / type.bytes(), scalarType);
+        Tensor first = entries.get(0).tensor();
+        this.memory = BucketMemory.allocate(
+                entries.stream().mapToLong(GradientBucket::place).sum(),
+                first.scalar_type().intern(),
+                first);
         List<ReducedParameter> placed = new ArrayList<>();
-        long address = memory.address();
+        long offset = 0;
         for (ModuleState.Entry entry : entries) {
-            placed.add(new ReducedParameter(entry, this, Tensors.over(address, entry.tensor())));
-            address += place(entry);
+            placed.add(new ReducedParameter(entry, this, memory.view(offset, entry.tensor())));
+            offset += place(entry);
         }
         this.parameters = List.copyOf(placed);
         this.missing = parameters.size();
@@ -60,12 +53,7 @@ public final class GradientBucket {
             ModuleState.Entry entry = parameters.get(i);
             if (groups.isEmpty()
                     || size + place(entry) > bytes
-                    || groups.get(groups.size() - 1)
-                                    .get(0)
-                                    .tensor()
-                                    .scalar_type()
-                                    .intern()
-                            != entry.tensor().scalar_type().intern()) {
+                    || !isAlike(groups.get(groups.size() - 1).get(0).tensor(), entry.tensor())) {
                 groups.add(new ArrayList<>());
                 size = 0;
             }
@@ -79,15 +67,18 @@ public final class GradientBucket {
             }
             return buckets;
         } catch (RuntimeException e) {
-            buckets.forEach(bucket -> bucket.memory.close());
+            buckets.forEach(bucket -> bucket.memory.close(false));
             throw e;
         }
     }
 
-    /** Returns the bytes of a gradient and the gap after it. Each gradient begins a block of the wire formats. */
+    private static boolean isAlike(Tensor one, Tensor other) {
+        return one.scalar_type().intern() == other.scalar_type().intern()
+                && one.device().equals(other.device());
+    }
+
     private static long place(ModuleState.Entry entry) {
-        long block = WireFormat.BLOCK * entry.tensor().element_size();
-        return Math.max(1, (Tensors.bytes(entry.tensor()) + block - 1) / block) * block;
+        return BucketMemory.place(entry.tensor());
     }
 
     /** Returns the number of this bucket: bucket 0 has the gradients of the last parameters. */
@@ -97,22 +88,35 @@ public final class GradientBucket {
 
     /** Returns the type of the elements. */
     public DataType type() {
-        return type;
+        return memory.type();
+    }
+
+    /**
+     * Returns the operations with which a hook reduces this bucket: on a GPU those that the current stream orders, so that
+     * they follow the gradients; else those of the communicator.
+     */
+    public Operations<Work> on(Communicator comm) {
+        return GpuTensors.operations(comm, memory.tensor);
     }
 
     /** Returns the gradients and the gaps between them, for operations in place. */
     public DataBuffer buffer() {
-        return memory.as(type);
+        return memory.buffer();
     }
 
     /** Returns the gradients and the gaps between them as a flat tensor over the same memory. */
     public Tensor tensor() {
-        return tensor;
+        return memory.tensor;
     }
 
-    /** Returns the memory of the gradients. */
-    public HostBuffer memory() {
-        return memory;
+    /** Returns the memory of the gradients; empty if they are on a GPU. */
+    public Optional<HostBuffer> memory() {
+        return memory.host();
+    }
+
+    /** Lets all ranks use the memory in place. All ranks call this. */
+    void register(Communicator comm) {
+        memory.register(comm);
     }
 
     /** Returns the names of the parameters, in the order of their gradients. */
@@ -160,10 +164,6 @@ public final class GradientBucket {
         for (ReducedParameter parameter : parameters) {
             used |= parameter.close();
         }
-        if (used || tensor.use_count() > 1 || tensor.storage().use_count() > 1) {
-            STILL_USED.add(memory);
-        } else {
-            memory.close();
-        }
+        memory.close(used || memory.hasTensors());
     }
 }

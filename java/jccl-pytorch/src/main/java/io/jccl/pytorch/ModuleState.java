@@ -1,10 +1,6 @@
 package io.jccl.pytorch;
 
 import io.jccl.Communicator;
-import io.jccl.DataBuffer;
-import io.jccl.DataType;
-import io.jccl.HostBuffer;
-import io.jccl.Work;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -144,7 +140,7 @@ final class ModuleState {
     private static long checksum(Tensor tensor) {
         CRC32C checksum = new CRC32C();
         Tensors.inScope(() -> {
-            Tensor contiguous = tensor.detach().contiguous();
+            Tensor contiguous = tensor.detach().cpu().contiguous();
             long bytes = Tensors.bytes(contiguous);
             for (long at = 0; at < bytes; at += PART_BYTES) {
                 BytePointer part = new BytePointer(contiguous.data_ptr()).position(at);
@@ -168,54 +164,6 @@ final class ModuleState {
                             "rank=" + rank + " " + here + ": expected " + there + ", as on rank 0; " + remedy);
                 }
             }
-        }
-    }
-
-    /** Copies the buffers of rank 0 to all ranks after each step, through shared memory and with one operation. */
-    static final class BufferBroadcast implements AutoCloseable {
-
-        private final List<Entry> buffers;
-        private final HostBuffer memory;
-        private final List<Tensor> views = new ArrayList<>();
-
-        /** @param buffers at least one */
-        BufferBroadcast(List<Entry> buffers) {
-            this.buffers = buffers;
-            this.memory = HostBuffer.allocate(
-                    buffers.stream().mapToLong(BufferBroadcast::place).sum());
-            long address = memory.address();
-            for (Entry buffer : buffers) {
-                views.add(Tensors.over(address, buffer.tensor()));
-                address += place(buffer);
-            }
-        }
-
-        private static long place(Entry buffer) {
-            return Math.max(1, (Tensors.bytes(buffer.tensor()) + 63) / 64) * 64;
-        }
-
-        Work issue(Communicator comm) {
-            if (comm.rank() == 0) {
-                for (int i = 0; i < views.size(); i++) {
-                    views.get(i).copy_(buffers.get(i).tensor());
-                }
-            }
-            DataBuffer all = memory.as(DataType.INT8);
-            return comm.broadcast(all, 0);
-        }
-
-        /** Takes over the buffers of rank 0. The operation has ended. */
-        void complete(Communicator comm) {
-            if (comm.rank() != 0) {
-                for (int i = 0; i < views.size(); i++) {
-                    buffers.get(i).tensor().copy_(views.get(i));
-                }
-            }
-        }
-
-        @Override
-        public void close() {
-            memory.close();
         }
     }
 }

@@ -3,7 +3,6 @@ package io.jccl.pytorch;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 import org.jspecify.annotations.Nullable;
 
@@ -11,13 +10,14 @@ import org.jspecify.annotations.Nullable;
  * A tensor in an operation. A contiguous tensor is used in place. Any other is copied to contiguous memory, and results
  * are copied back.
  *
- * <p>Holds a reference of its own to the memory. So the caller may free its tensor while the operation runs.
+ * <p>Holds a reference of its own to the memory until the operation has ended. So the caller may free its tensor while
+ * the operation runs.
  */
 final class Operand {
 
-    private final Tensor memory; // contiguous
-    private final @Nullable Tensor
-            target; // receives the results; null if memory is that of the argument, or is only read
+    private final Tensor memory; // contiguous; freed at the end of the operation, or once the results are copied
+    private final boolean isOnGpu;
+    private @Nullable Tensor target; // receives the results; null after that, if memory is that of the argument or read
     private final DataBuffer buffer;
 
     private Operand(Tensor tensor, DataType type, boolean written) {
@@ -26,10 +26,15 @@ final class Operand {
             target = null;
         } else {
             Tensor detached = Tensors.keep(tensor.detach());
-            memory = Tensors.keep(torch.zeros(Tensors.sizes(tensor), new TensorOptions(tensor.scalar_type())));
+            memory = Tensors.keep(
+                    torch.zeros(Tensors.sizes(tensor), GpuTensors.optionsOf(tensor.scalar_type(), tensor)));
             Tensors.inScope(() -> memory.copy_(detached));
             target = written ? detached : null;
         }
+        if (target != null) {
+            memory.retainReference(); // until the results are copied
+        }
+        isOnGpu = GpuTensors.current().isOnGpu(memory);
         buffer = Tensors.buffer(memory, type);
     }
 
@@ -66,16 +71,30 @@ final class Operand {
         }
     }
 
+    /** Returns the elements, for one operation. At its end, with success or without, they are no longer kept alive. */
     DataBuffer buffer() {
         return buffer;
     }
 
-    /** Copies results to the caller's tensor, and gives up the references. The operation has succeeded. */
-    void complete() {
-        if (target != null) {
-            Tensors.inScope(() -> target.copy_(memory));
-            target.releaseReference();
+    /** Called when the operation is issued. On a GPU, the stream copies results after the operation. */
+    void issued() {
+        if (isOnGpu) {
+            copyBack();
         }
-        memory.releaseReference();
+    }
+
+    /** Called when the operation has succeeded. Copies results to the caller's tensor, unless that was done. */
+    void complete() {
+        copyBack();
+    }
+
+    private void copyBack() {
+        Tensor receiver = target;
+        if (receiver != null) {
+            Tensors.inScope(() -> receiver.copy_(memory));
+            target = null;
+            receiver.releaseReference();
+            memory.releaseReference();
+        }
     }
 }

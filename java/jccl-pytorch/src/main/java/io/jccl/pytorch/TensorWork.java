@@ -8,8 +8,9 @@ import java.util.concurrent.CompletableFuture;
  * The handle of an operation on tensors. It keeps the memory of the tensors until the operation is done, even if the
  * application frees them or their {@code PointerScope} ends.
  *
- * <p>Until {@link #await()} has returned, do not read or write the tensors. A tensor that is not contiguous receives its
- * results only in {@link #await()}, or before the future completes. Any thread may call any method.
+ * <p>Until {@link #await()} has returned, do not read or write tensors in host memory. One that is not contiguous receives
+ * its results only in {@link #await()}, or before the future completes. Tensors on a GPU may be used at once by work on the
+ * same stream. Any thread may call any method.
  */
 public final class TensorWork {
 
@@ -19,6 +20,7 @@ public final class TensorWork {
     TensorWork(Work work, Operand... operands) {
         this.work = work;
         this.operands = List.of(operands);
+        this.operands.forEach(Operand::issued);
     }
 
     /**

@@ -107,10 +107,10 @@ final class Tensors {
     }
 
     /**
-     * Requires a tensor with elements in host memory.
+     * Requires a tensor with elements in memory of the host or of a GPU.
      *
      * @param name name of the argument, for the message
-     * @throws IllegalArgumentException if the tensor is null, undefined, sparse, or on a device
+     * @throws IllegalArgumentException if the tensor is null, undefined, sparse, or elsewhere
      */
     static void requireDense(String name, @Nullable TensorBase tensor) {
         if (tensor == null || tensor.isNull() || !tensor.defined()) {
@@ -121,10 +121,9 @@ final class Tensors {
             throw new IllegalArgumentException(name + ".layout="
                     + tensor.layout().intern() + ": expected a dense tensor; convert it with tensor.to_dense()");
         }
-        if (!tensor.is_cpu()) {
-            throw new IllegalArgumentException(
-                    name + ".device=" + tensor.device().str().getString()
-                            + ": expected cpu, because tensors of other devices are not supported yet; copy it with tensor.cpu()");
+        if (!tensor.is_cpu() && !GpuTensors.current().isOnGpu(tensor)) {
+            throw new IllegalArgumentException(name + ".device="
+                    + tensor.device().str().getString() + ": expected cpu or cuda; copy it with tensor.cpu()");
         }
     }
 
@@ -159,11 +158,13 @@ final class Tensors {
         return tensor.numel() * tensor.element_size();
     }
 
-    /** Returns the elements of a contiguous tensor, which the buffer keeps alive. */
+    /** Returns the elements of a contiguous tensor. When the operation over them has ended, gives up a reference to it. */
     static DataBuffer buffer(Tensor contiguous, DataType type) {
         long count = bytes(contiguous) / type.bytes();
         long address = count == 0 ? 0 : contiguous.data_ptr().address();
-        return DataBuffer.host(address, count, type, contiguous);
+        return GpuTensors.current().isOnGpu(contiguous)
+                ? DataBuffer.device(address, count, type, contiguous, contiguous::releaseReference)
+                : DataBuffer.host(address, count, type, contiguous, contiguous::releaseReference);
     }
 
     /**
@@ -171,7 +172,11 @@ final class Tensors {
      * those of the other tensor if its elements fill their memory without gaps, as those of a channels-last tensor do.
      */
     static Tensor over(long address, TensorBase like) {
-        TensorOptions options = new TensorOptions(like.scalar_type());
+        return over(address, like, new TensorOptions(like.scalar_type()));
+    }
+
+    /** Like {@link #over(long, TensorBase)}, with the type and the device of the options. */
+    static Tensor over(long address, TensorBase like, TensorOptions options) {
         Pointer memory = new Address(address);
         return keep(
                 like.is_non_overlapping_and_dense()

@@ -1,12 +1,14 @@
 package io.jccl.pytorch;
 
 import io.jccl.Communicator;
-import io.jccl.DataBuffer;
+import io.jccl.Group;
+import io.jccl.Work;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.bytedeco.pytorch.Optimizer;
@@ -60,7 +62,7 @@ public final class ZeroRedundancyOptimizer {
     /**
      * Creates the optimizer of this rank's share. All ranks must call this with the same parameters.
      *
-     * @param parameters at least one, all in host memory
+     * @param parameters at least one, all in host memory or all on one GPU
      * @param optimizer creates an optimizer of the parameters that it gets; not called on a rank without a share
      */
     public static ZeroRedundancyOptimizer over(
@@ -109,14 +111,15 @@ public final class ZeroRedundancyOptimizer {
         for (Tensor parameter : parameters) {
             operands.add(Operand.movedInto("parameter", parameter));
         }
-        comm.group(group -> {
-                    for (int i = 0; i < owners.length; i++) {
-                        DataBuffer buffer = operands.get(i).buffer();
-                        group.broadcast(buffer, owners[i]);
-                    }
-                })
-                .await();
-        operands.forEach(Operand::complete);
+        Consumer<Group> broadcasts = group -> {
+            for (int i = 0; i < owners.length; i++) {
+                group.broadcast(operands.get(i).buffer(), owners[i]);
+            }
+        };
+        GpuTensors gpus = GpuTensors.current();
+        Tensor first = parameters.get(0);
+        Work work = gpus.isOnGpu(first) ? comm.on(gpus.stream(first)).group(broadcasts) : comm.group(broadcasts);
+        new TensorWork(work, operands.toArray(Operand[]::new)).await();
     }
 
     /** Makes the gradients of all parameters undefined, as {@code Optimizer.zero_grad()}. */

@@ -49,11 +49,11 @@ final class EqualityScenarios {
                     double difference = difference(comm, kind, optimizer, ScalarType.Double, true);
                     assertThat(difference).isLessThan(1e-12);
                 });
+                scenarios.add(kind + " " + optimizer + " Float", comm -> {
+                    double difference = difference(comm, kind, optimizer, ScalarType.Float, true);
+                    assertThat(difference).isLessThan(1e-5);
+                });
             }
-            scenarios.add(kind + " SGD Float", comm -> {
-                double difference = difference(comm, kind, "SGD", ScalarType.Float, true);
-                assertThat(difference).isLessThan(1e-5);
-            });
         }
         scenarios.add("control", comm -> {
             double difference = difference(comm, Nets.Kind.MLP, "SGD", ScalarType.Double, false);
@@ -63,13 +63,27 @@ final class EqualityScenarios {
     }
 
     static Optimizer optimizer(String name, Nets.Net net) {
+        return optimizer(name, net, ScalarType.Double);
+    }
+
+    private static Optimizer optimizer(String name, Nets.Net net, ScalarType type) {
         TensorVector parameters = net.parameters();
         if (!name.equals("SGD")) {
-            return new Adam(parameters, new AdamOptions(1e-3));
+            return adam(parameters, type);
         }
         SGDOptions options = new SGDOptions(0.05);
         options.momentum().put(0.9);
         return new SGD(parameters, options);
+    }
+
+    /**
+     * Returns Adam with an epsilon above the rounding errors of gradients. Some gradients are nothing else: the bias of the
+     * keys has no influence on attention. Adam would divide such a gradient by its own size.
+     */
+    private static Adam adam(TensorVector parameters, ScalarType type) {
+        AdamOptions options = new AdamOptions(1e-3);
+        options.eps().put(type == ScalarType.Float ? 1e-6 : 1e-8);
+        return new Adam(parameters, options);
     }
 
     /** Returns the distance of the ranks' parameters from those of one process, relative to the norm of the latter. */
@@ -82,12 +96,11 @@ final class EqualityScenarios {
         manual_seed(11);
         Tensor x = net.samples(STEPS * BATCH, type);
         Tensor y = randint(10, new long[] {STEPS * BATCH}, new TensorOptions(ScalarType.Long));
-        Optimizer single = optimizer(optimizerName, alone);
+        Optimizer single = optimizer(optimizerName, alone, type);
         boolean zero = optimizerName.equals(ZERO);
-        Optimizer together = zero ? null : optimizer(optimizerName, net);
-        ZeroRedundancyOptimizer shared = zero
-                ? ZeroRedundancyOptimizer.over(comm, net.parameters(), mine -> new Adam(mine, new AdamOptions(1e-3)))
-                : null;
+        Optimizer together = zero ? null : optimizer(optimizerName, net, type);
+        ZeroRedundancyOptimizer shared =
+                zero ? ZeroRedundancyOptimizer.over(comm, net.parameters(), mine -> adam(mine, type)) : null;
         int share = BATCH / comm.size();
         int shards = kind == Nets.Kind.CNN ? comm.size() : 1;
         try (DistributedDataParallel ddp =

@@ -44,7 +44,9 @@ final class Scenarios {
     /** Requires that all ranks have passed a scenario. */
     static void requirePassed(String[] outputs, String name) {
         for (String output : outputs) {
-            assertThat(output).contains("PASSED " + name + " (");
+            assertThat(output)
+                    .as("output of one of the ranks, which printed:\n%s", String.join("\n---\n", outputs))
+                    .contains("PASSED " + name + " (");
         }
     }
 }

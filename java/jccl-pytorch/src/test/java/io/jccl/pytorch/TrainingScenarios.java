@@ -136,7 +136,8 @@ final class TrainingScenarios {
             names.add(bucket.parameterNames());
             assertThat(bucket.index()).isEqualTo(names.size() - 1);
             assertThat(bucket.tensor().numel()).isEqualTo(bucket.buffer().count());
-            assertThat(bucket.memory().bytes()).isEqualTo(bucket.buffer().bytes());
+            assertThat(bucket.memory().orElseThrow().bytes())
+                    .isEqualTo(bucket.buffer().bytes());
             return CommHook.AVERAGE.reduce(ranks, bucket);
         };
         try (DistributedDataParallel ddp = DistributedDataParallel.builder(comm, module)
