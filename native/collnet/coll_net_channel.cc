@@ -203,7 +203,7 @@ void CollNetChannel::runWith(const Operation& operation, const Transfer& transfe
     }
     check.send(0, 0);
   }
-  const WaitPlace place{next, TransportKind::Plugin, WaitFor::CollNet, P, operation.sequence};
+  const WaitPlace place{next, TransportKind::Plugin, WaitFor::CollNet, P, operation.sequence, true};
   LeaderNetwork network(group_.own, waiter, operation, inTransfer, outTransfer, place);
   if (operation.code.collective == Collective::AllReduce) {
     collNetAllReduce(in, out, network, plan);

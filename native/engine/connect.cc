@@ -11,7 +11,6 @@ Status Engine::connectLocal(int peer, TransportKind transport, uint8_t* base) {
   const Segment segment(base, shape_);
   if (Status status = segment.verify(peer, config_.token); !status) return status;
   if (transports_[peer] == TransportKind::None) ++localPeers_;
-  control_.onlyNetwork = false;
   transports_[peer] = transport;
   peerSegments_[peer] = segment;
   zeroCopy_.addPeer(peer, transport, segment);
@@ -63,7 +62,6 @@ StagedEnds Engine::connectionEnds(int peer, int channel) {
 
 Status Engine::setProgress(ProgressEngine* progress) {
   control_.progress = progress;
-  control_.onlyNetwork = localPeers_ == 0;
   control_.policy.addNetwork(progress->hasEvents());
   return progress->mayBlock() ? openOperationThread() : Status::ok();
 }
@@ -109,7 +107,6 @@ Status Engine::addSchedules(std::vector<std::unique_ptr<AddedSchedule>> schedule
     channels_[channel]->add(std::move(schedule));
   }
   addedSchedules_ = count;
-  control_.onlyNetwork = false;  // the network's events do not report the progress of an added schedule
   return mayBlock ? openOperationThread() : Status::ok();
 }
 

@@ -174,23 +174,27 @@ bool PointToPoint::finishSends(Channel& channel) {
   return true;
 }
 
+WaitPlace PointToPoint::placeOf(const Queue& queue, Channel& channel) {
+  if (queue.kind == PointToPointTask::Kind::Send) {
+    const SendConnection& to = channel.sendTo(queue.peer);
+    return {queue.peer, to.transport, WaitFor::Credit, Protocol::Simple, to.step};
+  }
+  const RecvConnection& from = channel.recvFrom(queue.peer);
+  return {queue.peer, from.transport, WaitFor::Data, Protocol::Simple, from.step};
+}
+
 // Moves one chunk of each queue in turn until all queues are empty. Returns false after a failure.
 bool PointToPoint::moveAll(Tasks tasks, Channel& channel) {
   Waiter& waiter = channel.waiter();
   for (;;) {
-    const Queue* unfinished = nullptr;
+    std::optional<WaitPlace> place;
     for (size_t i = 0; i < used_; ++i) {
-      if (queues_[i].next < queues_[i].tasks.size()) {
-        unfinished = &queues_[i];
-        break;
-      }
+      if (queues_[i].next >= queues_[i].tasks.size()) continue;
+      const WaitPlace next = placeOf(queues_[i], channel);
+      if (!place) place = next;
+      if (isNetwork(next.transport) != isNetwork(place->transport)) place->isOneOfMany = true;
     }
-    if (unfinished == nullptr) return true;
-    const bool sends = unfinished->kind == PointToPointTask::Kind::Send;
-    const SendConnection& to = channel.sendTo(unfinished->peer);
-    const RecvConnection& from = channel.recvFrom(unfinished->peer);
-    const WaitPlace place{unfinished->peer, sends ? to.transport : from.transport,
-                          sends ? WaitFor::Credit : WaitFor::Data, Protocol::Simple, sends ? to.step : from.step};
+    if (!place) return true;
     // A wait may evaluate its condition again after the condition was true, so `any` stays true once something has
     // moved.
     bool any = false;
@@ -198,7 +202,7 @@ bool PointToPoint::moveAll(Tasks tasks, Channel& channel) {
       for (size_t i = 0; i < used_; ++i) any = advance(queues_[i], tasks, channel) || any;
       return any;
     };
-    if (!waiter.wait(moved, place) || waiter.control().failed() || mismatch_) return false;
+    if (!waiter.wait(moved, *place) || waiter.control().failed() || mismatch_) return false;
   }
 }
 

@@ -51,6 +51,7 @@ class PointToPoint {
   Moved receiveSmall(const PointToPointTask& task, Protocol protocol, size_t& done, RecvConnection& connection);
   void enqueue(Tasks tasks, size_t firstSend);
   void moveEach(Tasks tasks, Channel& channel);
+  static WaitPlace placeOf(const Queue& queue, Channel& channel);
   bool moveAll(Tasks tasks, Channel& channel);
   bool advance(Queue& queue, Tasks tasks, Channel& channel);
   bool advanceSend(Queue& queue, const PointToPointTask& task, SendConnection& connection);

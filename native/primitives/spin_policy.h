@@ -60,6 +60,9 @@ class WaitPhases {
     return waited_ < yieldNanos_ ? Phase::Yield : Phase::Sleep;
   }
 
+  // Begins again with spins: the network has moved data, perhaps not what is awaited, and more may follow soon.
+  void restart() { waited_ = beforeLast_ = lastYield_ = 0; }
+
   // Adds a phase's duration to the wait. A round of spins longer than kMaxSpinRoundNanos was interrupted, because
   // another thread had the core. The interruption says nothing about the awaited rank, so the round counts as
   // kMaxSpinRoundNanos. A long yield counts in full, but only in this wait.

@@ -138,11 +138,12 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
       now = monotonicNanos();
       continue;
     }
+    if (moved) phases.restart();
     Phase phase = moved ? Phase::Spin : phases.next(findsOnThisCore(place.peer));
     if (phase == Phase::Yield && avoidsYields(now)) phase = Phase::Sleep;
     if (phase == Phase::Spin && !moved && spin(ready, context)) break;
     if (phase == Phase::Yield) YieldPolicy::yieldCore();
-    if (phase == Phase::Sleep) sleep(ready, context, now - start);
+    if (phase == Phase::Sleep) sleep(ready, context, place, now - start);
     const int64_t before = now;
     now = monotonicNanos();
     phases.took(phase, now - before);
@@ -187,7 +188,7 @@ bool Waiter::findsOnThisCore(int peer) {
 // publisher notifies it: registering (a fence in all processes) costs more than a notification.
 bool Waiter::avoidsYields(int64_t now) {
   const bool avoids = yieldPolicy_.isAvoided() && !yieldPolicy_.triesAgain(now);
-  if (avoids == registered_ || control_.progress != nullptr) return avoids;
+  if (avoids == registered_) return avoids;
   if (avoids) {
     control_.events->addWaiter();
   } else {
@@ -197,15 +198,18 @@ bool Waiter::avoidsYields(int64_t now) {
   return avoids;
 }
 
-void Waiter::sleep(bool (*ready)(void*), void* context, int64_t waited) {
+// A peer on this host ends the sleep by a notification, and a peer on another host by the arrival of its data. No event
+// reports all of several things that can end a wait, so such sleeps stay short.
+void Waiter::sleep(bool (*ready)(void*), void* context, const WaitPlace& place, int64_t waited) {
   const int64_t nanos = std::clamp(waited / 4, kFirstSleepNanos, kLastSleepNanos);
-  if (control_.progress != nullptr) {
-    // Peers that write shared memory cannot end a sleep on network events. If there are such peers, sleeps stay short.
-    const int64_t max = 50 * kMicrosecond * (1 + waited / (10 * kMillisecond));
-    control_.progress->waitForEvents(
-        std::min(kLastEventSleepNanos, control_.onlyNetwork ? nanos : std::min(nanos, max)));
+  if (control_.progress != nullptr && (isNetwork(place.transport) || place.isOneOfMany)) {
+    const int64_t most =
+        place.isOneOfMany ? 50 * kMicrosecond * (1 + waited / (10 * kMillisecond)) : kLastEventSleepNanos;
+    control_.progress->waitForEvents(std::min({nanos, most, kLastEventSleepNanos}));
     return;
   }
+  // While this thread sleeps, the engine's thread moves what is left to move.
+  if (control_.progress != nullptr) control_.progress->kick();
   // An abort ends the sleep, because it notifies, too.
   struct Condition {
     bool (*ready)(void*);

@@ -47,7 +47,6 @@ struct WaitControl {
   std::atomic<int> failure{0};
   EventCount* events = nullptr;        // this rank's eventcount
   ProgressEngine* progress = nullptr;  // null without network connections
-  bool onlyNetwork = false;            // no peer shares memory with this rank: network events report everything
   SpinPolicy policy;
 
   // This rank's core as in CpuPlacement, if ranks are oversubscribed; otherwise unknown.
@@ -141,7 +140,7 @@ class Waiter {
   static void pause();
   bool waitLong(bool (*ready)(void*), void* context, const WaitPlace& place);
   bool spin(bool (*ready)(void*), void* context);
-  void sleep(bool (*ready)(void*), void* context, int64_t waited);
+  void sleep(bool (*ready)(void*), void* context, const WaitPlace& place, int64_t waited);
   bool findsOnThisCore(int peer);
   bool avoidsYields(int64_t now);
   void learn(const WaitPhases& phases);

@@ -50,6 +50,8 @@ struct WaitPlace {
   WaitFor waitFor;
   Protocol protocol;
   uint64_t step;
+  // True if something else can end the wait, too: another peer over another transport, or a poll of a plug-in.
+  bool isOneOfMany = false;
 };
 
 // The long waits of one operation. Short waits read no clock and are not counted.

@@ -63,6 +63,14 @@ TEST(WaitPhases, OneLongYieldIsNotRepeatedInThisWait) {
   EXPECT_EQ(WaitPhases(kSpin, kYield).next(false), Phase::Spin) << "the next wait is judged by itself";
 }
 
+TEST(WaitPhases, DataThatMovesStartsThePhasesAgain) {
+  WaitPhases wait(kSpin, kYield);
+  wait.took(Phase::Yield, kYield);
+  ASSERT_EQ(wait.next(false), Phase::Sleep);
+  wait.restart();
+  EXPECT_EQ(passThrough(wait, Phase::Spin, kSpinRound), kSpin);
+}
+
 TEST(WaitPhases, ARankOnTheSameCoreGetsTheCoreAtOnce) {
   WaitPhases wait(kSpin, kYield);
   EXPECT_EQ(wait.next(true), Phase::Yield);
