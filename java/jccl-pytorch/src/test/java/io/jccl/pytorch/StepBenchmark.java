@@ -61,8 +61,10 @@ final class StepBenchmark {
         NONE,
         /** An all-reduce of all gradients after the backward pass. */
         AFTER_BACKWARD,
-        /** {@link DistributedDataParallel}. */
+        /** {@link DistributedDataParallel}, with {@code zero_grad()}, after which gradients are new tensors. */
         DISTRIBUTED_DATA_PARALLEL,
+        /** The same with {@code zero_grad(false)}, which fills the gradients in the buckets with zeros. */
+        DISTRIBUTED_DATA_PARALLEL_KEEPING,
         /** The preset's Gloo, after the backward pass. */
         GLOO,
         /** The preset's Reducer over Gloo, during the backward pass. */
@@ -73,7 +75,7 @@ final class StepBenchmark {
             return switch (this) {
                 case NONE -> () -> {};
                 case AFTER_BACKWARD -> () -> allReduce(comm, parameters);
-                case DISTRIBUTED_DATA_PARALLEL -> overlapped(comm, net);
+                case DISTRIBUTED_DATA_PARALLEL, DISTRIBUTED_DATA_PARALLEL_KEEPING -> overlapped(comm, net);
                 case GLOO -> new GlooSync(comm, parameters, 0);
                 case REDUCER -> new GlooSync(comm, parameters, BUCKET_BYTES);
             };
@@ -81,7 +83,7 @@ final class StepBenchmark {
 
         /** Returns true if gradients keep their memory from step to step. */
         boolean keepsGradients() {
-            return this == DISTRIBUTED_DATA_PARALLEL;
+            return this == DISTRIBUTED_DATA_PARALLEL_KEEPING;
         }
     }
 
