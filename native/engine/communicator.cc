@@ -42,6 +42,7 @@ NetConfig Communicator::netConfig() const {
   net.ib = config_.ib;
   net.plugin = config_.plugin;
   net.devices = config_.netDevices;
+  net.looksAtMemory = looksAtMemory_;
   if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
   if (config_.peerTimeoutNanos > 0) net.peerTimeoutNanos = config_.peerTimeoutNanos;
   return net;
@@ -103,6 +104,7 @@ Status Communicator::connect(int peer, TransportKind transport, std::span<const 
 Status Communicator::connectShared(int peer, TransportKind transport, const ConnectInfo& info) {
   uint8_t* address = nullptr;
   if (Status status = shared_->connect(peer, info.segment, &address); !status) return status;
+  looksAtMemory_->store(true, std::memory_order_relaxed);
   return engine_.connectLocal(peer, transport, address);
 }
 

@@ -2,6 +2,7 @@
 // owned by a class of its own: shared memory, networks and their slots, staging, and what parts of JCCL add.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -146,6 +147,7 @@ class Communicator final {
 
   // A member uses those before it only, and is destroyed before them.
   const CommunicatorConfig config_;
+  const std::shared_ptr<std::atomic<bool>> looksAtMemory_ = std::make_shared<std::atomic<bool>>(false);  // NetConfig
   const std::unique_ptr<LastError> error_;
   const std::unique_ptr<SharedMemory> shared_;
   NetworkSlots slots_;

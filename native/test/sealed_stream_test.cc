@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "test/poll_config.h"
 #include "transport/socket_stream.h"
 
 namespace jccl::sealed_stream_test {
 namespace {
 
+using test::configWithPolls;
 using Bytes = std::vector<uint8_t>;
 
 // Accepts every frame, and keeps the data of those that have arrived completely.
@@ -64,7 +66,7 @@ class SealedStreamTest : public ::testing::Test {
   // Returns the bytes with which a stream sends all messages and a FIN.
   Bytes capture() {
     auto [mine, theirs] = connected();
-    SocketStream stream({std::move(mine), records(true)}, 1, events_, 0, 0);
+    SocketStream stream({std::move(mine), records(true)}, 1, events_, 0, configWithPolls(0));
     EXPECT_TRUE(stream.open());
     for (size_t i = 0; i < messages_.size(); ++i) {
       SocketFrame frame;
@@ -94,7 +96,7 @@ class SealedStreamTest : public ::testing::Test {
   // Feeds bytes to a stream, then ends the connection. Returns what the stream has accepted.
   std::vector<Bytes> receive(const Bytes& bytes, Status* end) {
     auto [mine, theirs] = connected();
-    SocketStream stream({std::move(mine), records(false)}, 1, events_, 0, 0);
+    SocketStream stream({std::move(mine), records(false)}, 1, events_, 0, configWithPolls(0));
     EXPECT_TRUE(stream.open());
     Collector collector;
     size_t written = 0;
@@ -168,8 +170,8 @@ TEST_F(SealedStreamTest, ARepeatedConnectionIsRefused) {
 
 TEST_F(SealedStreamTest, IdleStreamsHoldNoMemoryForRecords) {
   auto [mine, theirs] = connected();
-  SocketStream sender({std::move(mine), records(true)}, 1, events_, 0, 0);
-  SocketStream receiver({std::move(theirs), records(false)}, 0, events_, 0, 0);
+  SocketStream sender({std::move(mine), records(true)}, 1, events_, 0, configWithPolls(0));
+  SocketStream receiver({std::move(theirs), records(false)}, 0, events_, 0, configWithPolls(0));
   ASSERT_TRUE(sender.open() && receiver.open());
   Collector collector;
   for (size_t round = 1; round <= 3; ++round) {
@@ -192,7 +194,7 @@ TEST_F(SealedStreamTest, IdleStreamsHoldNoMemoryForRecords) {
 TEST_F(SealedStreamTest, PartsOfARecordKeepTheirMemory) {
   const Bytes bytes = capture();
   auto [mine, theirs] = connected();
-  SocketStream stream({std::move(mine), records(false)}, 1, events_, 0, 0);
+  SocketStream stream({std::move(mine), records(false)}, 1, events_, 0, configWithPolls(0));
   ASSERT_TRUE(stream.open());
   Collector collector;
   int work = 0;

@@ -11,12 +11,14 @@
 #include <thread>
 
 #include "test/net_pair.h"
+#include "test/poll_config.h"
 #include "transport/socket_connection.h"
 
 namespace jccl::socket_eager_path_test {
 namespace {
 
 using test::configOf;
+using test::configWithPolls;
 using test::Consumer;
 using test::drive;
 using test::Producer;
@@ -132,7 +134,7 @@ class SharedStream : public ::testing::Test, protected SocketStream::Receiver {
     int pair[2];
     ASSERT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
     peer_.reset(pair[1]);
-    stream_ = std::make_unique<SocketStream>(UniqueFd(pair[0]), 1, events_, 0, 1);
+    stream_ = std::make_unique<SocketStream>(UniqueFd(pair[0]), 1, events_, 0, configWithPolls(1));
     ASSERT_TRUE(stream_->open().isOk());
     path_->offer(stream_.get());
     ASSERT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));

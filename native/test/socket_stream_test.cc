@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,7 +47,7 @@ class SocketStreamTest : public ::testing::Test {
     }
     ASSERT_TRUE(tuneDataSocket(own.get(), config_).isOk());
     ASSERT_TRUE(events_.open().isOk());
-    stream_ = std::make_unique<SocketStream>(std::move(own), 1, events_, 0, 0);
+    stream_ = std::make_unique<SocketStream>(std::move(own), 1, events_, 0, config_);
     ASSERT_TRUE(stream_->open().isOk());
   }
 
@@ -108,6 +109,48 @@ class SocketStreamTest : public ::testing::Test {
   std::vector<uint8_t> data_ = std::vector<uint8_t>(4 * 1024 * 1024, 9);
   int left_ = 0;
 };
+
+// Counts the frames that have arrived.
+class CountingReceiver final : public SocketStream::Receiver {
+ public:
+  Status place(const SocketFrame& frame, const SocketStream&, uint8_t** to) override {
+    data_.resize(frame.length);
+    *to = data_.data();
+    return Status::ok();
+  }
+  void placed(const SocketFrame&) override { ++frames; }
+
+  int frames = 0;
+
+ private:
+  std::vector<uint8_t> data_;
+};
+
+TEST_F(SocketStreamTest, IsNotPolledAfterALongMessageIfMemoryIsToBeLookedAt) {
+  CountingReceiver receiver;
+  const auto isPolledAfter = [&](uint32_t length) {
+    SocketFrame frame;
+    frame.totalBytes = frame.length = length;
+    std::vector<uint8_t> bytes(sizeof frame + length);
+    std::memcpy(bytes.data(), &frame, sizeof frame);
+    EXPECT_EQ(static_cast<ssize_t>(bytes.size()), ::send(peer_.get(), bytes.data(), bytes.size(), 0));
+    const int awaited = receiver.frames + 1;
+    const int64_t deadline = monotonicNanos() + 20 * kSecond;
+    while (receiver.frames < awaited && monotonicNanos() < deadline) {
+      events_.dispatch();
+      int work = 0;
+      const Status received = stream_->receive(receiver, bytes.size(), &work);
+      if (!received) ADD_FAILURE() << received.message();
+    }
+    EXPECT_EQ(awaited, receiver.frames);
+    return stream_->eager();
+  };
+  EXPECT_TRUE(isPolledAfter(100));
+  EXPECT_TRUE(isPolledAfter(16 * 1024));
+  config_.looksAtMemory->store(true);
+  EXPECT_TRUE(isPolledAfter(100));
+  EXPECT_FALSE(isPolledAfter(16 * 1024));
+}
 
 TEST_F(SocketStreamTest, APeerThatReadsLateIsNotLost) {
   push();

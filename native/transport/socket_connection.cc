@@ -130,8 +130,7 @@ Status SocketSendConnection::dial(int64_t nowNanos, int* work) {
   if (!all) return Status::ok();
   for (const auto& dialer : dialers_) {
     const auto index = static_cast<uint32_t>(streams_.size());
-    streams_.push_back(
-        std::make_unique<SocketStream>(dialer->take(), peer_, dataEvents_, index, config_.pollsAfterData));
+    streams_.push_back(std::make_unique<SocketStream>(dialer->take(), peer_, dataEvents_, index, config_));
     if (Status opened = streams_.back()->open(); !opened) return opened;
   }
   dialers_.clear();
@@ -192,8 +191,7 @@ SocketRecvConnection::SocketRecvConnection(const NetConfig& config, int peer, Ev
       ownsEagerPath_(SocketEagerPath::isOwnedBy(peer, config.rank)) {
   for (DataSocket& socket : sockets) {
     const auto index = static_cast<uint32_t>(streams_.size());
-    streams_.push_back(
-        std::make_unique<SocketStream>(std::move(socket), peer, dataEvents, index, config.pollsAfterData));
+    streams_.push_back(std::make_unique<SocketStream>(std::move(socket), peer, dataEvents, index, config));
   }
 }
 

@@ -26,13 +26,14 @@ std::span<const uint8_t> bytesOf(const SocketFrame& frame) {
 
 }  // namespace
 
-SocketStream::SocketStream(DataSocket socket, int peer, EventSet& events, uint32_t index, int pollsAfterData)
+SocketStream::SocketStream(DataSocket socket, int peer, EventSet& events, uint32_t index, const NetConfig& config)
     : socket_(std::move(socket.fd)),
       sealing_(socket.records == nullptr ? nullptr : std::make_unique<SealedStream>(std::move(socket.records))),
       peer_(peer),
       events_(events),
       index_(index),
-      pollsAfterData_(pollsAfterData),
+      pollsAfterData_(config.pollsAfterData),
+      looksAtMemory_(config.looksAtMemory),
       local_(SocketAddress::localOf(socket_.get())),
       remote_(SocketAddress::peerOf(socket_.get())),
       buffer_(sealing_ == nullptr ? kBufferBytes : 0) {}
@@ -212,7 +213,8 @@ Status SocketStream::receive(Receiver& receiver, size_t budget, int* work) {
   }
   if (moved > 0) {
     ++*work;
-    pollsLeft_ = pollsAfterData_;
+    const bool isFar = !inFrame_ && frame_.length > kBulkBytes && looksAtMemory_->load(std::memory_order_relaxed);
+    pollsLeft_ = isFar ? 0 : pollsAfterData_;
   }
   if (sealing_ != nullptr) sealing_->giveBack(begin_ == end_);
   return Status::ok();

@@ -1,6 +1,7 @@
 // One authenticated TCP connection of a data connection, and its frames.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "base/status.h"
 #include "transport/data_socket.h"
 #include "transport/event_set.h"
+#include "transport/net_config.h"
 #include "transport/peer_silence.h"
 #include "transport/sealed_stream.h"
 #include "transport/socket_address.h"
@@ -32,8 +34,8 @@ class SocketStream : public EventHandler {
     virtual void placed(const SocketFrame& frame) = 0;
   };
 
-  // A stream that has just delivered is polled for more up to `pollsAfterData` times before it needs an event.
-  SocketStream(DataSocket socket, int peer, EventSet& events, uint32_t index, int pollsAfterData);
+  // The stream obeys NetConfig::pollsAfterData and looksAtMemory.
+  SocketStream(DataSocket socket, int peer, EventSet& events, uint32_t index, const NetConfig& config);
   ~SocketStream() override;
   SocketStream(const SocketStream&) = delete;
   SocketStream& operator=(const SocketStream&) = delete;
@@ -118,6 +120,7 @@ class SocketStream : public EventHandler {
   EventSet& events_;
   const uint32_t index_;
   const int pollsAfterData_;
+  const std::shared_ptr<const std::atomic<bool>> looksAtMemory_;
   const SocketAddress local_;
   const SocketAddress remote_;
   bool readable_ = true;
