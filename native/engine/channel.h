@@ -125,6 +125,8 @@ class Channel {
   void scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
   template <class Primitives>
   void exchangeByHosts(HostLinks& hosts, const Operation& operation, const Transfer& whole, uint8_t* space);
+  template <class Primitives>
+  void exchangeByShares(const Operation& operation, const Transfer& transfer, uint8_t* space);
 
   bool reserve(size_t bytes, MappedMemory& memory);
   size_t sliceCount(const Choice& choice, Protocol protocol, size_t elementBytes) const;

@@ -1,5 +1,6 @@
 // The schedules of a channel in which ranks of a host act together towards other hosts.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "engine/channel.h"
@@ -31,6 +32,7 @@ bool Channel::exchangesByHosts(const Operation& operation) const {
   if (choice.algorithm != Algorithm::Direct || (choice.flags & Choice::kByHosts) == 0) return false;
   if (hosts_.count() == 1 || !hosts_.areConsecutive() || size_ - 1 > kMaxFanout) return false;
   const size_t slice = sliceCount(choice, choice.protocol, sizeOf(operation.code.type));
+  if ((choice.flags & Choice::kTwoShot) != 0) return hosts_.largest() * operation.count <= slice;
   return fitsHalfOfTheSlots(hosts_.largest() * hosts_.largest() * operation.count, slice);
 }
 
@@ -57,6 +59,7 @@ bool Channel::runsByShares(const Operation& operation, const Transfer& transfer)
   const bool asked = (operation.choice.flags & Choice::kTwoShot) != 0;
   switch (operation.code.collective) {
     case Collective::AllReduce:
+    case Collective::AllToAll:
       return asked;
     case Collective::AllGather:
     case Collective::ReduceScatter:
@@ -110,6 +113,8 @@ void Channel::runByHosts(const Operation& operation, const Transfer& transfer) {
   if (!runsByShares(operation, transfer)) return runByLeaders<Primitives>(operation, transfer);
   uint8_t* space = nullptr;
   if (!scratchOf<Primitives>(size_ - 1, transfer, space)) return;
+  if (operation.code.collective == Collective::AllToAll)
+    return exchangeByShares<Primitives>(operation, transfer, space);
   const auto schedule = [&](const auto& parts) {
     return ShareSchedule<Primitives, std::decay_t<decltype(parts)>>(waiter_, rank_, shares_, shareLinks_, transfer,
                                                                     parts, space);
@@ -364,6 +369,62 @@ void Channel::exchangeByHosts(HostLinks& hosts, const Operation& operation, cons
   for (int i = 0; i < hosts.members; ++i) {
     forOutside([&](size_t, size_t inRow, size_t count) { out.sendTo(i, rowOf(i) + inRow, count); });
   }
+}
+
+// Runs an all-to-all by shares: each rank collects the blocks that its host has for a rank that it serves, and sends
+// them as one message, which arrives in the output of that rank.
+template <class Primitives>
+void Channel::exchangeByShares(const Operation& operation, const Transfer& transfer, uint8_t* space) {
+  const size_t block = operation.count, blockBytes = block * transfer.elementBytes;
+  const ring::Part own = hosts_.ranksOf(hosts_[rank_]);
+  const size_t message = own.count * block;
+  if (!reserve(shares_.served.size() * own.count * blockBytes, hostMemory_)) return;
+  const auto blockOf = [block](int rank) { return static_cast<size_t>(rank) * block; };
+  Transfer collected = transfer;
+  collected.input = collected.output = hostMemory_.base();
+  std::array<RecvConnection*, kMaxFanout> partners{};
+  for (size_t i = 0; i < shares_.partners.size(); ++i) partners[i] = &recvs_[static_cast<size_t>(shares_.partners[i])];
+  const auto locals = static_cast<int>(shares_.locals.size()), hosts = static_cast<int>(shares_.partners.size());
+  const Links inside{shareLinks_.fromLocals.data(), locals, shareLinks_.toLocals.data(), locals, 0};
+  const Links outward{nullptr, 0, shareLinks_.toServed.data(), static_cast<int>(shares_.served.size()), 0};
+  const Links inward{partners.data(), hosts, nullptr, 0, 0};
+  Primitives local(waiter_, transfer, inside, space);
+  Primitives collect(waiter_, collected, inside, space);
+  Primitives send(waiter_, collected, outward, space);
+  Primitives receive(waiter_, transfer, inward, space);
+  // The blocks of the ranks of a partner's host, which one message brings.
+  const auto blocksOf = [&](int host) {
+    const ring::Part ranks = hosts_.ranksOf(hosts_[shares_.partners[static_cast<size_t>(host)]]);
+    return ring::Part{ranks.begin * block, ranks.count * block};
+  };
+  for (int host = 0; host < hosts; ++host) {
+    const Links one{inward.recv + host, 1, nullptr, 0, 0};
+    Primitives posting(waiter_, transfer, one, space);
+    const ring::Part blocks = blocksOf(host);
+    if (posting.postsReceives()) posting.postReceive(blocks.begin, blocks.count, 0);
+  }
+  for (size_t turn = 0; turn < shares_.mostServed && !collect.failed(); ++turn) {
+    for (int i = 0; i < locals; ++i) {
+      const std::vector<int>& theirs = shares_.servedByLocals[static_cast<size_t>(i)];
+      if (turn < theirs.size()) local.sendTo(i, blockOf(theirs[turn]), block);
+    }
+    if (turn >= shares_.served.size()) continue;
+    const size_t row = turn * message;
+    uint8_t* const place = hostMemory_.base() + (turn * own.count + shares_.place) * blockBytes;
+    const uint8_t* const input = transfer.input + static_cast<size_t>(shares_.served[turn]) * blockBytes;
+    if (block != 0) std::memcpy(place, input, blockBytes);
+    for (int i = 0; i < locals; ++i) {
+      const size_t other = static_cast<size_t>(shares_.locals[static_cast<size_t>(i)]) - own.begin;
+      collect.recvFrom(i, row + other * block, block);
+    }
+    // An incomplete message must not be sent.
+    if (!collect.failed()) send.sendTo(static_cast<int>(turn), row, message);
+  }
+  for (int i = 0; i < locals; ++i) local.sendTo(i, blockOf(shares_.locals[static_cast<size_t>(i)]), block);
+  local.copy(blockOf(rank_), blockOf(rank_), block);
+  for (int i = 0; i < locals; ++i) local.recvFrom(i, blockOf(shares_.locals[static_cast<size_t>(i)]), block);
+  for (int host = 0; host < hosts; ++host) receive.recvFrom(host, blocksOf(host).begin, blocksOf(host).count);
+  for (Primitives* each : {&local, &collect, &receive, &send}) each->finish();
 }
 
 template void Channel::runByHosts<HostPrimitives<Protocol::LL>>(const Operation&, const Transfer&);

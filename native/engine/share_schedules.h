@@ -1,4 +1,4 @@
-// Schedules over hosts in which every rank carries a share (host_shares.h).
+// Schedules over hosts in which every rank carries a share (host_shares.h). Channel::exchangeByShares has the all-to-all.
 //
 // In a reduction each rank first sums, for the ranks that it serves, the inputs of its host, and sends the sums. Then it
 // adds the sums of its partners to the inputs of its host. In a gather each rank sends its part to its host's ranks and

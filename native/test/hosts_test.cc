@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values(std::vector<int>{0, 1}, std::vector<int>{0, 0}, std::vector<int>{0, 0, 1, 1},
                                          std::vector<int>{0, 0, 0, 1, 2, 2}, std::vector<int>{0, 1, 1},
                                          std::vector<int>{0, 1, 0, 1, 2}, std::vector<int>{0, 0, 0, 1, 2, 2, 1},
-                                         std::vector<int>{0, 1, 1, 1}),
+                                         std::vector<int>{0, 1, 1, 1}, std::vector<int>{0, 1, 2, 3}),
                        ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple), ::testing::Values(1, 2),
                        ::testing::Values(uint16_t{0}, Choice::kTwoShot)),
     nameOfCase);
@@ -234,11 +234,11 @@ TEST(Hosts, NoRankGetsAResultThatLacksARank) {
     });
   };
   for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
-    for (const Collective collective : {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter}) {
+    for (const Collective collective :
+         {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter, Collective::AllToAll}) {
       expectTimeouts(collective, protocol, Choice::kByHosts);
       expectTimeouts(collective, protocol, Choice::kByHosts | Choice::kTwoShot);
     }
-    expectTimeouts(Collective::AllToAll, protocol, Choice::kByHosts);
   }
 }
 

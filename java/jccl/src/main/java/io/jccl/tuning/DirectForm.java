@@ -25,6 +25,12 @@ enum DirectForm {
     /** The largest message of an all-to-all between two leaders. An estimate: larger ones keep the leaders busy. */
     private static final int MAX_EXCHANGED_BYTES = 32 * 1024;
 
+    /**
+     * The largest message of an all-to-all by shares, because each message travels as one chunk. Larger blocks save
+     * little by travelling together.
+     */
+    private static final int MAX_MESSAGE_TO_PARTNER_BYTES = 128 * 1024;
+
     private static final int OWN_CACHE_BYTES = 1024 * 1024;
 
     /** Returns the forms that are worth comparing for an operation; at least one. */
@@ -32,8 +38,14 @@ enum DirectForm {
         if (isTwoShot(collective, shape, bytes)) {
             return List.of(TWO_SHOT);
         }
-        if (shape.hosts() == 1 || shape.hosts() == shape.ranks()) {
+        if (shape.hosts() == 1) {
             return List.of(ONE_SHOT);
+        }
+        if (shape.hosts() == shape.ranks()) {
+            // In the other collectives, ranks that are alone on their hosts do the same in both forms.
+            return collective == Collective.ALL_REDUCE && shape.ranks() > 2
+                    ? List.of(ONE_SHOT, SHARES)
+                    : List.of(ONE_SHOT);
         }
         return switch (collective) {
             case ALL_REDUCE -> List.of(LEADERS, SHARES);
@@ -41,11 +53,18 @@ enum DirectForm {
                     ? List.of(LEADERS, SHARES)
                     : List.of(SHARES);
             case BARRIER, BROADCAST, REDUCE -> List.of(LEADERS);
-            case ALL_TO_ALL -> bytes * shape.localRanks() / shape.hosts() <= MAX_EXCHANGED_BYTES
-                    ? List.of(LEADERS)
-                    : List.of(ONE_SHOT);
+            case ALL_TO_ALL -> exchanges(shape, bytes);
             default -> List.of(ONE_SHOT);
         };
+    }
+
+    /** Fewer messages between hosts are worth further hops within hosts. */
+    private static List<DirectForm> exchanges(CommunicatorShape shape, double bytes) {
+        double toRank = bytes / shape.ranks() * shape.localRanks();
+        if (toRank > MAX_MESSAGE_TO_PARTNER_BYTES) {
+            return List.of(ONE_SHOT);
+        }
+        return toRank * shape.localRanks() <= MAX_EXCHANGED_BYTES ? List.of(LEADERS, SHARES) : List.of(SHARES);
     }
 
     /**

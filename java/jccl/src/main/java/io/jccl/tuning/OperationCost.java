@@ -173,6 +173,9 @@ public record OperationCost(
      * both with its shards. The ranks of a host that share a core send their messages one after the other.
      */
     private static OperationCost byShares(Collective collective, CommunicatorShape shape, double share, Choice choice) {
+        if (collective == Collective.ALL_TO_ALL) {
+            return exchangeByShares(shape, share, choice);
+        }
         int passes = collective == Collective.ALL_REDUCE ? 2 : 1;
         double part = share / shape.ranks();
         int partners = shape.hosts() - 1;
@@ -180,12 +183,32 @@ public record OperationCost(
         double chunks = Math.max(1, Math.ceil(part / choice.chunkBytes()));
         double netBytes = passes * part * partners;
         return new OperationCost(
-                passes,
+                shape.localRanks() == 1 ? 0 : passes,
                 passes
                         * (netHops(partners * shape.ranksPerCore())
                                 + partners * furtherMessages(chunks * choice.channels())),
                 passes * chunks * (partners + passedOn),
                 passes * part * passedOn + netBytes,
+                netBytes,
+                netBytes * shape.localRanks());
+    }
+
+    /**
+     * Returns the cost of an all-to-all in which each rank collects the blocks of its host for its partners, and sends
+     * each partner one message.
+     */
+    private static OperationCost exchangeByShares(CommunicatorShape shape, double share, Choice choice) {
+        double block = share / shape.ranks();
+        int partners = shape.hosts() - 1;
+        int members = shape.localRanks() - 1;
+        double message = block * shape.localRanks();
+        double messages = partners * Math.max(1, Math.ceil(message / choice.chunkBytes()));
+        double netBytes = message * partners;
+        return new OperationCost(
+                1,
+                netHops(messages * shape.ranksPerCore()),
+                messages + members * shape.hosts(),
+                block * members * shape.hosts() + netBytes,
                 netBytes,
                 netBytes * shape.localRanks());
     }

@@ -260,12 +260,35 @@ public class ChoiceTableTest {
         return model.micros(Collective.BROADCAST, choice, 1 << 28);
     }
 
-    /** Two hosts with two ranks each exchange a message of as many bytes as a rank's buffer has. */
+    /** Half of a rank's buffer goes to the other host, where each partner receives as much as it sends. */
     @ParameterizedTest
-    @CsvSource({"2, 32768, true", "2, 65536, false", "4, 16384, true", "1, 8, false"})
-    void smallBlocksOfAnAllToAllGoThroughLeaders(int localRanks, long bytes, boolean byHosts) {
+    @CsvSource({"2, 32768, true", "2, 262144, true", "2, 327680, false", "4, 262144, true", "1, 8, false"})
+    void blocksOfAnAllToAllCrossHostsTogether(int localRanks, long bytes, boolean byHosts) {
         ChoiceTable table = table(shape(2 * localRanks, 2, 2 * localRanks, 1), TuningOverrides.none());
-        assertThat(table.choice(Collective.ALL_TO_ALL, bytes).byHosts()).isEqualTo(byHosts);
+        Choice choice = table.choice(Collective.ALL_TO_ALL, bytes);
+        assertThat(choice.byHosts()).as("%s", choice).isEqualTo(byHosts);
+    }
+
+    /** The engine sends each message of an all-to-all by shares as one chunk. */
+    @Test
+    void aMessageOfAnAllToAllBySharesIsOneChunk() {
+        ChoiceTable table = table(shape(4, 2, 4, 1), TuningOverrides.none());
+        Choice choice = table.choice(Collective.ALL_TO_ALL, 256 << 10);
+        assertThat(choice.twoShot()).as("%s", choice).isTrue();
+        assertThat(choice.chunkBytes()).isGreaterThanOrEqualTo(128 << 10);
+        OperationCost cost = OperationCost.of(Collective.ALL_TO_ALL, choice, shape(4, 2, 4, 1), 256 << 10);
+        assertThat(cost.netBytes()).isEqualTo(128 << 10);
+        assertThat(cost.linkBytes()).isEqualTo(256 << 10);
+        assertThat(cost.netHops()).isEqualTo(1);
+    }
+
+    /** Ranks that are alone on their hosts send less if each reduces a part than if each sends everything to all. */
+    @ParameterizedTest
+    @CsvSource({"4, 8, false", "4, 262144, true", "2, 262144, false"})
+    void anAllReduceOfRanksThatAreAloneOnTheirHostsGoesByShares(int hosts, long bytes, boolean shares) {
+        TuningOverrides direct = TuningOverrides.of("direct", "simple", 0, 0, 0);
+        Choice choice = table(shape(hosts, hosts, 2, 1), direct).choice(Collective.ALL_REDUCE, bytes);
+        assertThat(choice.byHosts() && choice.twoShot()).as("%s", choice).isEqualTo(shares);
     }
 
     @ParameterizedTest
