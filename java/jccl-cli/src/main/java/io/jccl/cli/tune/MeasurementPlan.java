@@ -65,11 +65,14 @@ record MeasurementPlan(
      */
     List<MeasurementRun> forProfile(double seconds, Path inPlaceProfile, Path stagedProfile) {
         List<MeasurementRun> runs = new ArrayList<>();
-        runs.add(run(TransportKind.SHM, 1, List.of(Configuration.automatic(TransportKind.SHM, sizes.subList(0, 1)))));
+        if (!host.isOneOfSeveral()) {
+            runs.add(
+                    run(TransportKind.SHM, 1, List.of(Configuration.automatic(TransportKind.SHM, sizes.subList(0, 1)))));
+        }
         for (TransportKind transport : transports) {
             for (int ranks : host.dedicatedCoreRanks()) {
                 List<Configuration> configurations = Configuration.allForced(transport, sizes);
-                if (ranks == 2 && transport == TransportKind.SOCKET) {
+                if ((ranks == 2 || host.isOneOfSeveral()) && transport == TransportKind.SOCKET) {
                     configurations.addAll(chunkConfigurations(transport));
                 }
                 if (ranks == 2 && Optional.of(transport).equals(local())) {
@@ -111,7 +114,7 @@ record MeasurementPlan(
         List<MeasurementRun> runs = new ArrayList<>();
         for (Collective collective : collectives) {
             for (TransportKind transport : transports) {
-                runs.add(verification(transport, 2, collective));
+                runs.add(verification(transport, host.dedicatedCoreRanks().get(0), collective));
             }
             local().ifPresent(transport -> runs.add(verification(transport, host.oversubscribedRanks(), collective)));
         }

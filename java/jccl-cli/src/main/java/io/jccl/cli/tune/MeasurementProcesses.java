@@ -15,12 +15,22 @@ import java.util.List;
  * Executes runs in processes of their own. One file tells the processes what to do, and another contains the times that
  * they have measured.
  */
-final class MeasurementProcesses {
+final class MeasurementProcesses implements MeasurementRunner {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final int BUFFERS = 4; // send and receive buffers, each as direct and as shared memory
 
-    private MeasurementProcesses() {}
+    private final PrintStream out;
+    private final PrintStream err;
+
+    /**
+     * @param out receives what the processes print to standard output
+     * @param err receives what they print to standard error
+     */
+    MeasurementProcesses(PrintStream out, PrintStream err) {
+        this.out = out;
+        this.err = err;
+    }
 
     static <T> T read(Path file, Class<T> type) throws IOException {
         return MAPPER.readValue(file.toFile(), type);
@@ -30,13 +40,9 @@ final class MeasurementProcesses {
         MAPPER.writeValue(file.toFile(), value);
     }
 
-    /**
-     * Executes a run to its end.
-     *
-     * @throws JcclException if a rank failed, which has printed the reason
-     */
-    static List<Times> run(MeasurementRun run, PrintStream out, PrintStream err)
-            throws IOException, InterruptedException {
+    /** @throws JcclException if a rank failed, which has printed the reason */
+    @Override
+    public List<Times> run(MeasurementRun run) throws IOException, InterruptedException {
         try (JobDirectory directory = JobDirectory.create(Duration.ZERO)) {
             Path runFile = directory.resolve("run.json");
             Path timesFile = directory.resolve("times.json");

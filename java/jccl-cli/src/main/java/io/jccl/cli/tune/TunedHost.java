@@ -17,24 +17,33 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The host that is tuned, and the choices of the cost model for groups of ranks on it.
+ * The host that is tuned, and the choices of the cost model for groups of ranks on it, or for ranks of which each is on
+ * another host like it.
  *
  * @param cores number of processors that this process may use
+ * @param hosts number of hosts that have one rank each; 1 if all ranks are on this host
  * @param settings settings of this process
  * @param costs the profile in use
  */
-record TunedHost(int cores, Settings settings, HostCosts costs) {
+record TunedHost(int cores, int hosts, Settings settings, HostCosts costs) {
 
-    static TunedHost here(Settings settings) {
-        return new TunedHost(ThisHost.cores(), settings, HostCosts.of(settings));
+    static TunedHost here(int hosts, Settings settings) {
+        return new TunedHost(ThisHost.cores(), hosts, settings, HostCosts.of(settings));
+    }
+
+    /** Returns true if each rank is on a host of its own. */
+    boolean isOneOfSeveral() {
+        return hosts > 1;
     }
 
     /** Returns the shape of a run's communicator, for the cost model. */
     CommunicatorShape shape(TransportKind transport, int ranks, int channels) {
         PlanningOptions options = PlanningOptions.of(settings, costs, Parts.expected(settings))
                 .withChannels(new PlanOptions(channels, channels));
-        return TopologyReporter.shape(ThisHost.request(Optional.empty(), ranks, 1, false, settings, options))
-                .over(transport);
+        int ranksHere = isOneOfSeveral() ? 1 : ranks;
+        CommunicatorShape shape =
+                TopologyReporter.shape(ThisHost.request(Optional.empty(), ranksHere, hosts, false, settings, options));
+        return isOneOfSeveral() ? shape : shape.over(transport);
     }
 
     /** Returns how an operation is executed in a configuration. */
@@ -43,8 +52,11 @@ record TunedHost(int cores, Settings settings, HostCosts costs) {
                 .choice(collective, bytes);
     }
 
-    /** Returns the numbers of ranks with a core each: 2, and 4 if there are at least 4 cores. */
+    /** Returns the numbers of ranks with a core each: 2, and 4 if there are at least 4 cores; between hosts, one a host. */
     List<Integer> dedicatedCoreRanks() {
+        if (isOneOfSeveral()) {
+            return List.of(hosts);
+        }
         return cores >= 4 ? List.of(2, 4) : List.of(2);
     }
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 class CalibrationTest {
 
     private static final TunedHost HOST =
-            new TunedHost(2, Settings.load(CommunicatorConfig.defaults()), HostCosts.builtIn());
+            new TunedHost(2, 1, Settings.load(CommunicatorConfig.defaults()), HostCosts.builtIn());
     private static final MeasurementPlan PLAN = new MeasurementPlan(
             HOST, EnumSet.allOf(TransportKind.class), MeasurementPlan.ladder(16 << 20), 0.01, false);
 

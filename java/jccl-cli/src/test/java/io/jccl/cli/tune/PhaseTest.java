@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class PhaseTest {
 
     private static final TunedHost HOST =
-            new TunedHost(2, Settings.load(CommunicatorConfig.defaults()), HostCosts.builtIn());
+            new TunedHost(2, 1, Settings.load(CommunicatorConfig.defaults()), HostCosts.builtIn());
     private static final MeasurementPlan PLAN =
             new MeasurementPlan(HOST, EnumSet.of(TransportKind.SHM), MeasurementPlan.ladder(1 << 20), 0.01, false);
 
