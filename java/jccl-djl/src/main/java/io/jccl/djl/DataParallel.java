@@ -315,7 +315,8 @@ public final class DataParallel {
         }
 
         /**
-         * Sets the size of the shared memory through which gradients are reduced.
+         * Sets the size from which a bucket of gradients takes no further ones, and the size of the shared memory through
+         * which parameters and statistics travel.
          *
          * @param bucketBytes 1 KiB to 1 GiB, a multiple of 8; 4 MiB unless set
          */

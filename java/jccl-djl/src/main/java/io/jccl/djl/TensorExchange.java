@@ -6,21 +6,17 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.Trainer;
 import io.jccl.Communicator;
-import io.jccl.DataType;
-import io.jccl.ErrorFeedback;
 import io.jccl.ReduceOp;
 import io.jccl.WireFormat;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Moves a trainer's gradients and parameters between ranks. {@link #close} frees its shared memory, which is allocated
- * again when needed.
+ * Moves a trainer's gradients and parameters between ranks. {@link #close} frees the shared memory for parameters and
+ * statistics, which is allocated again when needed.
  */
 final class TensorExchange implements AutoCloseable {
 
@@ -28,14 +24,14 @@ final class TensorExchange implements AutoCloseable {
 
     private final @Nullable WireFormat compression; // null: gradients travel in the communicator's format
     private final Buckets buckets;
-    /** Maps the array of a parameter to the rounding error of its gradient, which the next gradient includes. */
-    private final Map<NDArray, ErrorFeedback> feedback = new IdentityHashMap<>();
+    private final GradientBuckets gradients;
     /** Arrays of the parameters for which {@link #prepare} has created a gradient. */
     private final Set<NDArray> withGradient = Collections.newSetFromMap(new IdentityHashMap<>());
 
     TensorExchange(@Nullable WireFormat compression, int bucketBytes) {
         this.compression = compression;
         this.buckets = new Buckets(bucketBytes);
+        this.gradients = new GradientBuckets(bucketBytes, compression);
     }
 
     /** Copies the values of rank 0 to the parameters of all ranks. */
@@ -82,37 +78,10 @@ final class TensorExchange implements AutoCloseable {
         prepare(trainer, trainable);
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
-            List<TensorView> exact = new ArrayList<>();
-            statistics.forEach(entry -> exact.add(entry.view()));
-            List<TensorView> gradients = new ArrayList<>();
-            for (ParameterTable.Entry entry : trainable) {
-                NDArray gradient = entry.array().getGradient();
-                TensorView view = TensorView.of(entry.name() + ".gradient", gradient);
-                if (isCompressed(view.type())) {
-                    compensate(entry, view);
-                }
-                gradients.add(view);
-            }
-            WireFormat format = compression == null ? comm.wireFormat() : compression;
-            if (format.equals(WireFormat.EXACT)) {
-                gradients.addAll(exact); // one operation for all
-            } else {
-                buckets.allReduce(comm, exact, ReduceOp.AVG, WireFormat.EXACT);
-            }
-            buckets.allReduce(comm, gradients, ReduceOp.AVG, format);
-        }
-    }
-
-    private boolean isCompressed(DataType type) {
-        return compression != null && !compression.equals(WireFormat.EXACT) && WireFormat.supports(type);
-    }
-
-    private void compensate(ParameterTable.Entry entry, TensorView gradient) {
-        ErrorFeedback errors = feedback.computeIfAbsent(entry.array(), array -> new ErrorFeedback(compression));
-        if (gradient.type() == DataType.FLOAT32) {
-            errors.compensate(gradient.bytes().asFloatBuffer());
-        } else {
-            errors.compensate(gradient.bytes().asDoubleBuffer());
+            List<TensorView> exact =
+                    statistics.stream().map(ParameterTable.Entry::view).toList();
+            buckets.allReduce(comm, exact, ReduceOp.AVG, WireFormat.EXACT);
+            gradients.average(comm, trainable, compression == null ? comm.wireFormat() : compression);
         }
     }
 
@@ -122,7 +91,7 @@ final class TensorExchange implements AutoCloseable {
             scope.suppressNotUsedWarning();
             trainable.forEach(entry -> entry.array().getGradient().set(ALL, 0));
         }
-        feedback.clear();
+        gradients.forgetErrors();
     }
 
     @Override

@@ -29,9 +29,11 @@ import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import io.jccl.Communicator;
+import io.jccl.DataBuffer;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.WireFormat;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -59,6 +61,7 @@ final class TrainingScenarios {
         scenarios.put(
                 "adam", comm -> equalsOneProcess(comm, () -> Optimizer.adam().build()));
         scenarios.put("small buckets", TrainingScenarios::smallBuckets);
+        scenarios.put("gradients in shared memory", TrainingScenarios::gradientsInSharedMemory);
         scenarios.put("evaluators", TrainingScenarios::evaluators);
         scenarios.put("averaged statistics", TrainingScenarios::averagedStatistics);
         scenarios.put("own statistics", TrainingScenarios::ownStatistics);
@@ -128,6 +131,43 @@ final class TrainingScenarios {
 
             assertThat(together.distance(alone)).isLessThan(1e-6);
         }
+    }
+
+    /**
+     * Requires that gradients move into shared memory in the first step and stay there, and that they keep this memory
+     * when the DataParallel is gone.
+     */
+    private static void gradientsInSharedMemory(Communicator comm) throws Exception {
+        try (Training training = Training.on(comm, DataParallel.over(comm), perceptron(), sgd())) {
+            training.fit(32, 1);
+            List<DataBuffer> first = gradients(training);
+            assertThat(first).allMatch(gradient -> gradient.memory() == DataBuffer.Memory.SHARED);
+            training.fit(32, 1);
+            assertThat(gradients(training).stream().map(DataBuffer::address))
+                    .isEqualTo(first.stream().map(DataBuffer::address).toList());
+        }
+        try (Training alone = Training.alone(perceptron(), sgd());
+                Training together = Training.alone(perceptron(), sgd())) {
+            DataParallel once = DataParallel.over(comm);
+            once.broadcast(alone.trainer());
+            once.broadcast(together.trainer());
+            once.averageGradients(together.trainer());
+            assertThat(gradients(together)).allMatch(gradient -> gradient.memory() == DataBuffer.Memory.SHARED);
+            once = null;
+            for (int i = 0; i < 3; i++) {
+                System.gc();
+                alone.fit(64, 1);
+                together.fit(64, 1);
+            }
+            assertThat(together.distance(alone)).isLessThan(1e-6);
+        }
+    }
+
+    private static List<DataBuffer> gradients(Training training) {
+        return training.trainer().getModel().getBlock().getParameters().values().stream()
+                .map(parameter -> parameter.getArray().getGradient().toByteBuffer(true))
+                .map(bytes -> DataBuffer.of(bytes.order(ByteOrder.nativeOrder()), io.jccl.DataType.FLOAT32))
+                .toList();
     }
 
     /**

@@ -32,6 +32,7 @@ class TrainingTest {
                 "sgd",
                 "adam",
                 "small buckets",
+                "gradients in shared memory",
                 "evaluators",
                 "averaged statistics",
                 "own statistics",

@@ -49,12 +49,18 @@ public final class TrainingBenchmark {
      * A method to average gradients, and its times in nanoseconds.
      *
      * @param isAlone true if rank 0 alone trains, on the samples of all ranks
+     * @param trainer trains a model that methods share only if they leave the memory of its gradients as it is
      */
     private record Way(
-            String name, boolean isAlone, Consumer<Trainer> average, List<Long> stepTimes, List<Long> averagingTimes) {
+            String name,
+            boolean isAlone,
+            Trainer trainer,
+            Consumer<Trainer> average,
+            List<Long> stepTimes,
+            List<Long> averagingTimes) {
 
-        Way(String name, boolean isAlone, Consumer<Trainer> average) {
-            this(name, isAlone, average, new ArrayList<>(), new ArrayList<>());
+        Way(String name, boolean isAlone, Trainer trainer, Consumer<Trainer> average) {
+            this(name, isAlone, trainer, average, new ArrayList<>(), new ArrayList<>());
         }
 
         void forget() {
@@ -79,22 +85,35 @@ public final class TrainingBenchmark {
         int batch = Integer.parseInt(args[1]);
         int steps = Integer.parseInt(args[2]);
         try (Communicator comm = Communicator.fromEnvironment();
-                Model model = Model.newInstance("perceptron")) {
-            Engine.getInstance().setRandomSeed(1);
-            model.setBlock(block(hidden));
-            try (Trainer trainer = model.newTrainer(new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
-                    .optOptimizer(Optimizer.sgd()
-                            .setLearningRateTracker(Tracker.fixed(0.01f))
-                            .build())
-                    .optDevices(new Device[] {Device.cpu()}))) {
-                trainer.initialize(new Shape(batch, INPUTS));
-                List<Way> ways = ways(comm, trainer);
-                time(comm, trainer, ways, batch, steps);
-                if (comm.rank() == 0) {
-                    print(comm, model.getBlock(), ways);
-                }
+                Model model = model(hidden);
+                Model averaged = model(hidden);
+                Model compressed = model(hidden);
+                Trainer plain = trainer(model, batch);
+                Trainer parallel = trainer(averaged, batch);
+                Trainer narrow = trainer(compressed, batch)) {
+            List<Way> ways = ways(comm, plain, parallel, narrow);
+            time(comm, ways, batch, steps);
+            if (comm.rank() == 0) {
+                print(comm, model.getBlock(), ways);
             }
         }
+    }
+
+    private static Model model(int hidden) {
+        Engine.getInstance().setRandomSeed(1);
+        Model model = Model.newInstance("perceptron");
+        model.setBlock(block(hidden));
+        return model;
+    }
+
+    private static Trainer trainer(Model model, int batch) {
+        Trainer trainer = model.newTrainer(new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                .optOptimizer(Optimizer.sgd()
+                        .setLearningRateTracker(Tracker.fixed(0.01f))
+                        .build())
+                .optDevices(new Device[] {Device.cpu()}));
+        trainer.initialize(new Shape(batch, INPUTS));
+        return trainer;
     }
 
     private static Block block(int hidden) {
@@ -106,16 +125,16 @@ public final class TrainingBenchmark {
                 .add(Linear.builder().setUnits(CLASSES).build());
     }
 
-    private static void time(Communicator comm, Trainer trainer, List<Way> ways, int batch, int steps) {
+    private static void time(Communicator comm, List<Way> ways, int batch, int steps) {
         Random random = new Random(comm.rank());
         for (int done = 0; done < BLOCK + steps; done += BLOCK) {
             for (Way way : ways) {
                 for (int i = 0; i < BLOCK; i++) {
                     comm.barrier().await();
                     if (!way.isAlone()) {
-                        step(trainer, way, batch, random);
+                        step(way, batch, random);
                     } else if (comm.rank() == 0) {
-                        step(trainer, way, batch * comm.size(), random);
+                        step(way, batch * comm.size(), random);
                     }
                 }
             }
@@ -125,19 +144,19 @@ public final class TrainingBenchmark {
         }
     }
 
-    private static List<Way> ways(Communicator comm, Trainer trainer) {
+    private static List<Way> ways(Communicator comm, Trainer trainer, Trainer averaged, Trainer narrow) {
         DataParallel plain = DataParallel.over(comm);
         DataParallel compressed =
                 DataParallel.builder(comm).compression(WireFormat.FLOAT16).build();
-        plain.broadcast(trainer);
-        compressed.broadcast(trainer);
+        plain.broadcast(averaged);
+        compressed.broadcast(narrow);
         return List.of(
-                new Way("one process, all samples", true, each -> {}),
-                new Way("no communication", false, each -> {}),
-                new Way("all-reduce of each tensor", false, each -> averageEach(comm, each)),
-                new Way("all-reduce of a list", false, each -> averageList(comm, each)),
-                new Way("DataParallel", false, plain::averageGradients),
-                new Way("DataParallel, float16", false, compressed::averageGradients));
+                new Way("one process, all samples", true, trainer, each -> {}),
+                new Way("no communication", false, trainer, each -> {}),
+                new Way("all-reduce of each tensor", false, trainer, each -> averageEach(comm, each)),
+                new Way("all-reduce of a list", false, trainer, each -> averageList(comm, each)),
+                new Way("DataParallel", false, averaged, plain::averageGradients),
+                new Way("DataParallel, float16", false, narrow, compressed::averageGradients));
     }
 
     private static void averageEach(Communicator comm, Trainer trainer) {
@@ -165,7 +184,8 @@ public final class TrainingBenchmark {
                 .toList();
     }
 
-    private static void step(Trainer trainer, Way way, int batch, Random random) {
+    private static void step(Way way, int batch, Random random) {
+        Trainer trainer = way.trainer();
         try (NDManager manager = trainer.getManager().newSubManager()) {
             float[] x = new float[batch * INPUTS];
             float[] labels = new float[batch];
