@@ -8,9 +8,12 @@ import io.jccl.CommunicationTimeoutException;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.HostBuffer;
 import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
 import io.jccl.ReduceOp;
+import io.jccl.TransportKind;
 import io.jccl.UniqueId;
 import io.jccl.Work;
 import java.time.Duration;
@@ -22,6 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -29,6 +33,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -179,6 +184,43 @@ class LifecycleTest {
             assertThatThrownBy(() -> ranks.get(1).barrier())
                     .hasMessage(
                             "rank=1 aborted the communicator" + plain + "; initialise a new communicator to continue");
+        }
+    }
+
+    /** Calls that wait for other ranks, by operations or by the control connection. */
+    private enum WaitingCall {
+        RECV(comm -> comm.recv(1, floats()).await()),
+        FUTURE(comm -> comm.allReduce(floats(), ReduceOp.SUM).toFuture().join()),
+        EXCHANGE(comm -> comm.allGatherBytes(new byte[10])),
+        SPLIT(comm -> comm.split(0, 0)),
+        REGISTER(comm -> comm.register(HostBuffer.allocate(2 << 20).as(DataType.INT8))),
+        WINDOW(comm -> comm.allocateWindow(4096));
+
+        private final LocalRanks.RankAction action;
+
+        WaitingCall(LocalRanks.RankAction action) {
+            this.action = action;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"P2P", "SHM", "SOCKET"})
+    void everyCallThatWaitsSeesTheReasonOfAnAbort(TransportKind transport) throws Exception {
+        CommunicatorConfig config = LocalRanks.config().transport(transport).build();
+        for (WaitingCall call : WaitingCall.values()) {
+            try (LocalRanks ranks = LocalRanks.start(2, config)) {
+                Future<?> waiting = ranks.submit(0, comm -> {
+                    call.action.run(comm);
+                    return null;
+                });
+                assertThatThrownBy(() -> waiting.get(SHORT.toMillis(), TimeUnit.MILLISECONDS))
+                        .isInstanceOf(TimeoutException.class);
+                ranks.get(1).abort("the loss is NaN");
+                assertThatThrownBy(() -> waiting.get(SOON.toMillis(), TimeUnit.MILLISECONDS))
+                        .as(call.name())
+                        .hasRootCauseInstanceOf(AbortedException.class)
+                        .hasStackTraceContaining("rank=1 aborted the communicator: the loss is NaN");
+            }
         }
     }
 
