@@ -26,8 +26,8 @@ constexpr int64_t kMixedSleepNanos = 500'000;
 constexpr int64_t kLeaveNanos = 1'000'000;
 constexpr int kPollsBeforeClock = 16;
 constexpr int kMaxFrames = 64;  // of one peer before other peers have their turn
-// Mapped segments of peers' buffers that are kept for later messages.
-constexpr size_t kMaxViews = 64;
+// Number of mapped segments of peers' buffers that are kept for later messages.
+constexpr size_t kMaxViews = 16;
 
 void pauseCore() {
 #if defined(__x86_64__)
@@ -160,6 +160,7 @@ Status Messages::send(int peer, int tag, const uint8_t* data, uint64_t bytes, Me
     if (peer == rank_) pollLocal();
   }
   poke();
+  if (*request != nullptr) events_->notifyIfWaiting();
   if (to.isNet && network_->poll() == 0) network_->kick();
   return Status::ok();
 }
@@ -205,15 +206,25 @@ MessageRequest* Messages::receive(int source, int tag, uint8_t* to, uint64_t byt
   made->tag = tag;
   made->address = to;
   made->bytes = bytes;
-  Lock lock(mutex_);
-  calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (!ended_.load(std::memory_order_relaxed)) {
-    if (const auto message = matcher_.take(source, tag)) {
-      startTransfer(*made, *message);
-    } else {
-      matcher_.post(*made);
+  int work = 0;
+  bool answered = false;
+  {
+    Lock lock(mutex_);
+    calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (!ended_.load(std::memory_order_relaxed)) {
+      if (const auto message = matcher_.take(source, tag)) {
+        startTransfer(*made, *message);
+        answered = std::exchange(answered_, false);
+      } else {
+        matcher_.post(*made);
+        if (hasLocalNews()) work = pollLocal();
+      }
     }
   }
+  if (work > 0) poke();
+  if (answered) network_->kick();
+  // The communicator's thread moves the data unless the caller waits.
+  if (pending_.load(std::memory_order_relaxed) != 0) events_->notifyIfWaiting();
   return made.release();
 }
 
@@ -298,6 +309,7 @@ void Messages::complete(MessageRequest& request, State state) {
 }
 
 void Messages::answer(Peer& peer, const MessageFrame& frame) {
+  if (peer.isNet) answered_ = true;
   if (peer.answers.empty() && peer.link->trySend(frame, nullptr, 0)) return;
   peer.answers.push_back(frame);
   pending_.fetch_add(1, std::memory_order_relaxed);
@@ -495,17 +507,15 @@ int Messages::pull(Lock& lock) {
     ++pulling_;
     MessageRequest& receive = *next.request;
     lock.unlock();
-    const uint8_t* data = hold(next);
-    if (data != nullptr) std::memmove(receive.address, data, receive.length);
-    if (data != nullptr && next.kind == Kind::OfferHere) MemoryOffers::ofProcess().release(next.number);
+    const bool isCopied = copy(next);
     lock.lock();
     --pulling_;
     ++work;
     Peer& from = peers_[next.peer];
-    if (data == nullptr && next.kind == Kind::OfferShared) {
+    if (!isCopied && next.kind == Kind::OfferShared) {
       answer(from, {.kind = Kind::Take, .number = next.number});
       from.arriving.push_back(&receive);
-    } else if (data != nullptr) {
+    } else if (isCopied) {
       answer(from, {.kind = Kind::Taken, .number = next.number});
       complete(receive, State::Done);
     }  // else the sender's communicator has failed, and this one will
@@ -513,20 +523,40 @@ int Messages::pull(Lock& lock) {
   return work;
 }
 
-// Returns the data of an offered message; null if this rank cannot address it.
-const uint8_t* Messages::hold(const Pull& pull) {
-  if (pull.kind == Kind::OfferHere) return MemoryOffers::ofProcess().hold(pull.number);
-  const std::lock_guard lock(viewsMutex_);
-  std::shared_ptr<ShmSegment>& view = views_[{pull.peer, pull.segment}];
+// Copies an offered message to its receive. Returns false if this rank cannot address it.
+bool Messages::copy(const Pull& pull) {
+  bool isCopied = false;
+  const Status tried = orThrown([&] {
+    const std::shared_ptr<const uint8_t> data = hold(pull);
+    isCopied = data != nullptr;
+    if (isCopied) std::memmove(pull.request->address, data.get(), pull.request->length);
+    return Status::ok();
+  });
+  return tried && isCopied;
+}
+
+// Returns the data of an offered message, which stays while the result exists; null if this rank cannot address it.
+std::shared_ptr<const uint8_t> Messages::hold(const Pull& pull) {
+  if (pull.kind == Kind::OfferHere) {
+    const uint8_t* data = MemoryOffers::ofProcess().hold(pull.number);
+    if (data == nullptr) return nullptr;
+    return {data, [number = pull.number](const uint8_t*) { MemoryOffers::ofProcess().release(number); }};
+  }
+  std::shared_ptr<ShmSegment> view;
+  {
+    const std::lock_guard lock(viewsMutex_);
+    if (const auto found = views_.find({pull.peer, pull.segment}); found != views_.end()) view = found->second;
+  }
   if (view == nullptr) {
-    std::shared_ptr<ShmSegment> made;
     SharedMemory& shared = communicator_.sharedMemory();
-    if (!shared.registry().import(shared.processOf(pull.peer), pull.segment, 0, {}, &made)) return nullptr;
-    view = std::move(made);
+    if (!shared.registry().import(shared.processOf(pull.peer), pull.segment, 0, {}, &view)) return nullptr;
+    const std::lock_guard lock(viewsMutex_);
+    if (views_.size() >= kMaxViews) views_.clear();
+    views_[{pull.peer, pull.segment}] = view;
   }
   const uint64_t length = pull.request->length;
   if (pull.place > view->bytes() || length > view->bytes() - pull.place) return nullptr;
-  return view->address() + pull.place;
+  return {view, view->address() + pull.place};
 }
 
 int Messages::progress() {
@@ -590,12 +620,12 @@ Status Messages::checkAlive() {
 template <typename Ready>
 Status Messages::await(const Ready& ready, int64_t nanos) {
   if (ready()) return Status::ok();
-  const Call call(*this);
   const SpinPolicy& policy = communicator_.engine().control().policy;
   const int polls = std::max(policy.polls, kPollsBeforeClock);
   for (int i = 0; i < polls; ++i) {
     if (progress() != 0 && ready()) return Status::ok();
   }
+  const Call call(*this);
   for (int i = 0; i < policy.firstYields; ++i) {
     std::this_thread::yield();
     progress();
@@ -613,15 +643,15 @@ Status Messages::await(const Ready& ready, int64_t nanos) {
     } else if (now - begin < policy.yieldNanos) {
       std::this_thread::yield();
     } else {
-      sleep(ready, std::min(nanos - (now - begin), kSleepNanos));
+      sleep(ready, std::min(nanos - (now - begin), kSleepNanos), true);
     }
   }
 }
 
 template <typename Ready>
-void Messages::sleep(const Ready& ready, int64_t nanos) {
+void Messages::sleep(const Ready& ready, int64_t nanos, bool isWoken) {
   const bool isMixed = network_ != nullptr && local_.size() > 1;
-  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  if (isWoken) sleepers_.fetch_add(1, std::memory_order_seq_cst);
   if (network_ != nullptr) {
     if (!ready()) network_->waitForEvents(isMixed ? std::min(nanos, kMixedSleepNanos) : nanos);
   } else {
@@ -630,7 +660,7 @@ void Messages::sleep(const Ready& ready, int64_t nanos) {
         nanos, [](void* context) { return (*static_cast<decltype(news)*>(context))(); },
         const_cast<void*>(static_cast<const void*>(&news)));
   }
-  sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  if (isWoken) sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 std::string Messages::describe(const MessageRequest& request) {
@@ -663,14 +693,14 @@ void Messages::serve(int64_t nanos, bool isAwaited) {
   ownCalls_ = calls;
   const uint64_t polls = network_ == nullptr ? 0 : network_->polls();
   const bool othersPoll = polls != ownPolls_;
-  if (!checkAlive()) return leave();
+  if (!checkAlive()) return futexWaitFor(wakes_, wakes, nanos);
   const int moved = progress();
   ownPolls_ = network_ == nullptr ? 0 : network_->polls();
   if (moved > 0) return;
   if (!isAwaited && (called || othersPoll)) {
     leave();
   } else {
-    sleep([&] { return wakes_.load(std::memory_order_relaxed) != wakes; }, nanos);
+    sleep([&] { return wakes_.load(std::memory_order_relaxed) != wakes; }, nanos, isAwaited);
   }
 }
 

@@ -24,6 +24,7 @@
 #include "engine/communicator.h"
 #include "messages/matcher.h"
 #include "messages/message_link.h"
+#include "messages/spin_lock.h"
 #include "transport/progress_callback.h"
 #include "transport/shm_segment.h"
 
@@ -138,7 +139,7 @@ class Messages final : public Attachment {
     MessageFrame::Kind kind;
     uint64_t number, segment, place;
   };
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<SpinLock>;
 
   Status connect();
   bool trySend(Peer& peer, MessageRequest& send);
@@ -157,7 +158,8 @@ class Messages final : public Attachment {
   Status applyMessage(int peer, const MessageLink::Received& received);
   int flush(Peer& peer);
   int pull(Lock& lock);
-  const uint8_t* hold(const Pull& pull);
+  bool copy(const Pull& pull);
+  std::shared_ptr<const uint8_t> hold(const Pull& pull);
   Status checkAlive();
   void poke();
   int progress();
@@ -166,8 +168,9 @@ class Messages final : public Attachment {
   bool hasLocalNews() const;
   template <typename Ready>
   Status await(const Ready& ready, int64_t nanos);
+  // `isWoken`: threads of this rank that have moved something end the sleep.
   template <typename Ready>
-  void sleep(const Ready& ready, int64_t nanos);
+  void sleep(const Ready& ready, int64_t nanos, bool isWoken);
 
   Communicator& communicator_;
   const int rank_;
@@ -180,13 +183,14 @@ class Messages final : public Attachment {
   std::mutex viewsMutex_;
   std::map<std::pair<int, uint64_t>, std::shared_ptr<ShmSegment>> views_;  // of peers' memory, by peer and segment
 
-  std::mutex mutex_;  // guards everything below that is not atomic; never held while the network is called
+  SpinLock mutex_;  // guards everything below that is not atomic; never held while the network is called
   std::vector<Peer> peers_;
   Matcher matcher_;
   std::deque<Pull> pulls_;
   uint64_t numbers_ = 0;
-  int pulling_ = 0;  // number of threads that copy
-  Status broken_;    // the first frame that broke the rules
+  bool answered_ = false;  // frames for a network have been written since a receive looked
+  int pulling_ = 0;        // number of threads that copy
+  Status broken_;          // the first frame that broke the rules
 
   std::atomic<bool> ended_{false};
   std::atomic<bool> isBroken_{false};

@@ -25,6 +25,15 @@ Messages& messagesOf(jlong messages) { return *reinterpret_cast<Messages*>(messa
 MessageRequest& requestOf(jlong request) { return *reinterpret_cast<MessageRequest*>(request); }
 uint8_t* memoryAt(jlong address) { return reinterpret_cast<uint8_t*>(address); }
 
+// Returns source, tag and length in one number, which saves Java an array, or 0 if they are too large.
+int64_t packedStatus(const MessageRequest& request) {
+  const auto source = static_cast<uint64_t>(request.peer), tag = static_cast<uint64_t>(request.messageTag);
+  constexpr int kLengthBits = JAVA(PACKED_LENGTH_BITS), kTagBits = JAVA(PACKED_TAG_BITS);
+  if (request.length >> kLengthBits != 0 || tag >> kTagBits != 0 || source >> JAVA(PACKED_SOURCE_BITS) != 0) return 0;
+  return static_cast<int64_t>(uint64_t{1} << 63 | source << (kLengthBits + kTagBits) | tag << kLengthBits |
+                              request.length);
+}
+
 void setStatus(JNIEnv* env, jlongArray status, int32_t source, int32_t tag, uint64_t bytes) {
   const jlong values[] = {source, tag, static_cast<jlong>(bytes)};
   env->SetLongArrayRegion(status, 0, 3, values);
@@ -56,13 +65,20 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeMessages_send(JNIEnv*, jcla
   });
 }
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeMessages_receive(JNIEnv*, jclass, jlong messages, jint source,
-                                                                      jint tag, jlong to, jlong bytes, jlong nanos) {
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeMessages_receive(JNIEnv* env, jclass, jlong messages, jint source,
+                                                                      jint tag, jlong to, jlong bytes, jlong nanos,
+                                                                      jlongArray status) {
   return guarded<jlong>(JAVA(REFUSED), [&]() -> jlong {
     MessageRequest* request = messagesOf(messages).receive(source, tag, memoryAt(to), static_cast<uint64_t>(bytes));
     // A failure shows in a later wait, whose caller knows the request.
     if (nanos > 0) lastFailure.codeOf(messagesOf(messages).wait(*request, nanos));
-    return reinterpret_cast<jlong>(request);
+    if (status == nullptr || request->state.load(std::memory_order_acquire) != MessageRequest::State::Done) {
+      return reinterpret_cast<jlong>(request);
+    }
+    const int64_t packed = packedStatus(*request);
+    if (packed == 0) setStatus(env, status, request->peer, request->messageTag, request->length);
+    Messages::free(request);
+    return packed;
   });
 }
 

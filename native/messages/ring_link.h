@@ -20,6 +20,7 @@
 #include "base/event_count.h"
 #include "engine/segment.h"
 #include "messages/message_link.h"
+#include "primitives/connection.h"
 
 namespace jccl {
 
@@ -54,6 +55,8 @@ class RingMessageLink final : public MessageLink {
     wordOf(out_, (tail_ + lines) % kLines).store(0, std::memory_order_relaxed);
     wordOf(out_, tail_ % kLines).store(bytes + 1, std::memory_order_release);
     tail_ += lines;
+    // The next frame clears a line that the receiver does not poll yet. Fetching it now keeps its frame from waiting.
+    prefetchForWriting(lineOf(out_, (tail_ + 1) % kLines));
     peerEvents_.notifyIfWaiting();
     return true;
   }

@@ -168,8 +168,12 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
   auto proxy = std::make_unique<SendProxy>(memory, peer, channel, dial(route, memory), userMemory_, deviceMemory_.get(),
                                            errors_);
   SendProxy* callback = proxy.get();
-  run([&] { senders_[{peer, channel}] = std::move(proxy); });  // an operation that fails now reads them
-  if (proxy != nullptr) return Status::transport("net: the network is stuck");
+  bool isKept = false;
+  run([&] {  // an operation that fails now reads the senders
+    senders_[{peer, channel}] = std::move(proxy);
+    isKept = true;
+  });
+  if (!isKept) return Status::transport("net: the network is stuck");
   if (firstUse != nullptr) {
     *firstUse = engine_.addDormant(callback);
     dormant_[{peer, channel}] = *firstUse;

@@ -1,5 +1,7 @@
 package io.jccl;
 
+import io.jccl.internal.Arguments;
+
 /**
  * A message that was received or that waits for a receive.
  *
@@ -16,6 +18,7 @@ public record MessageStatus(int source, int tag, long bytes) {
      * @throws IllegalStateException if the length of the message is not a multiple of the size of an element
      */
     public long count(DataType type) {
+        Arguments.required("type", type, "the type of the elements, for example DataType.FLOAT32");
         if (bytes % type.bytes() != 0) {
             throw new IllegalStateException("source=" + source + " tag=" + tag + " bytes=" + bytes + " type="
                     + type.label() + ": not a whole number of elements; use the type with which the message was sent");

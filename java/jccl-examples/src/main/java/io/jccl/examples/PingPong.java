@@ -38,6 +38,9 @@ public final class PingPong {
                 options.fail(comm, "ranks=" + comm.size() + ": expected at least 2");
             }
             Messages messages = comm.messages();
+            for (int peer = 1; peer < comm.size(); peer++) { // warms up
+                measure(messages, peer, buffer.as(DataType.UINT8).slice(0, Math.min(8, largest)), millis * 1e6);
+            }
             for (long bytes = Math.min(8, largest); bytes <= largest; bytes *= factor) {
                 DataBuffer message = buffer.as(DataType.UINT8).slice(0, bytes);
                 double[] micros = new double[comm.size()];
@@ -66,7 +69,7 @@ public final class PingPong {
     /** Returns the median over batches of the time of one message, in microseconds. */
     private static double measure(Messages messages, int peer, DataBuffer message, double nanos) {
         int batch = 1;
-        for (double took = 0; took < nanos / (2 * BATCHES); batch *= 2) { // also warms up
+        for (double took = 0; took < nanos / (2 * BATCHES); batch *= 2) {
             took = exchange(messages, peer, message, batch);
         }
         double[] micros = new double[BATCHES];

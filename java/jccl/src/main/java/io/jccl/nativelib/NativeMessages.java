@@ -1,7 +1,10 @@
 package io.jccl.nativelib;
 
 import io.jccl.JcclException;
+import io.jccl.MessageStatus;
 import java.lang.annotation.Native;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -46,14 +49,56 @@ public final class NativeMessages {
     @Native
     public static final int MAX_SENDS = 1 << 16;
 
+    /** Bits of source, tag and length in a packed status. */
+    @Native
+    public static final int PACKED_LENGTH_BITS = 24;
+
+    @Native
+    public static final int PACKED_TAG_BITS = 20;
+
+    @Native
+    public static final int PACKED_SOURCE_BITS = 18;
+
+    private static final int FREE = 0;
+    private static final int TAKEN = 1;
+    private static final int ENDED = 2;
+
+    private static final VarHandle BUSY;
+
+    static {
+        try {
+            BUSY = MethodHandles.lookup().findVarHandle(NativeMessages.class, "busy", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
     private final NativeEngine engine;
     private final long messages;
     private final Users users = new Users(); // the engine is not destroyed before endUse(), which waits for them
+
+    // The first thread inside takes this word, which it gives back by a plain store: half the price of a counter.
+    @SuppressWarnings("unused") // accessed through BUSY
+    private int busy;
+
     private volatile boolean hasEnded; // endUse() has ended all messages
 
     private NativeMessages(NativeEngine engine, long messages) {
         this.engine = engine;
         this.messages = messages;
+    }
+
+    /** Enters for a call of one thread; the result is for {@link #leave}. */
+    private int enter() {
+        return BUSY.compareAndSet(this, FREE, TAKEN) ? TAKEN : users.enter() ? FREE : REFUSED;
+    }
+
+    private void leave(int entered) {
+        if (entered == TAKEN) {
+            BUSY.setRelease(this, FREE);
+        } else {
+            users.leave();
+        }
     }
 
     /** Prepares an engine for messages; to be called before any other thread uses the engine. */
@@ -76,26 +121,42 @@ public final class NativeMessages {
 
     /** Starts a send; returns 0 if the memory may change now, {@link #REFUSED} after a failure, else a request. */
     public long send(int peer, int tag, long from, long bytes) {
-        if (!users.enter()) {
+        int entered = enter();
+        if (entered == REFUSED) {
             return REFUSED;
         }
         try {
             return send(messages, peer, tag, from, bytes);
         } finally {
-            users.leave();
+            leave(entered);
         }
     }
 
-    /** Starts a receive, and waits for its end for at most {@code nanos}. Returns a request or {@link #REFUSED}. */
-    public long receive(int source, int tag, long to, long bytes, long nanos) {
-        if (!users.enter()) {
+    /**
+     * Starts a receive, and waits for its end for at most {@code nanos}.
+     *
+     * @param status may receive source, tag and length if the message was received; null if the caller needs a request
+     * @return 0 if the message was received and is in {@code status}; below {@link #REFUSED} if it was received and
+     *     is in the result, see {@link #unpack}; {@link #REFUSED} after a failure; else a request
+     */
+    public long receive(int source, int tag, long to, long bytes, long nanos, long[] status) {
+        int entered = enter();
+        if (entered == REFUSED) {
             return REFUSED;
         }
         try {
-            return receive(messages, source, tag, to, bytes, nanos);
+            return receive(messages, source, tag, to, bytes, nanos, status);
         } finally {
-            users.leave();
+            leave(entered);
         }
+    }
+
+    /** Returns the message in a result of {@link #receive} that is below {@link #REFUSED}. */
+    public static MessageStatus unpack(long packed) {
+        return new MessageStatus(
+                (int) (packed >>> PACKED_LENGTH_BITS + PACKED_TAG_BITS) & (1 << PACKED_SOURCE_BITS) - 1,
+                (int) (packed >>> PACKED_LENGTH_BITS) & (1 << PACKED_TAG_BITS) - 1,
+                packed & (1L << PACKED_LENGTH_BITS) - 1);
     }
 
     /** Starts a receive of a message that has arrived; returns 0 if there is none. */
@@ -251,6 +312,9 @@ public final class NativeMessages {
             try {
                 end(messages);
                 hasEnded = true;
+                while (!BUSY.compareAndSet(this, FREE, ENDED)) {
+                    LockSupport.parkNanos(this, 50_000);
+                }
                 users.awaitNone();
             } finally {
                 engine.leave();
@@ -265,7 +329,8 @@ public final class NativeMessages {
 
     private static native long send(long messages, int peer, int tag, long from, long bytes);
 
-    private static native long receive(long messages, int source, int tag, long to, long bytes, long nanos);
+    private static native long receive(
+            long messages, int source, int tag, long to, long bytes, long nanos, long[] status);
 
     private static native long tryReceive(long messages, int source, int tag, long to, long bytes);
 

@@ -375,14 +375,14 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         }
     }
 
-    /** Reports a network that has failed while peers put and this rank computes, so that the peers do not wait for it. */
+    /** Reports a network that has failed while peers put or send and this rank computes, so that they do not wait for it. */
     private void checkWindows() {
-        if (!windows.isEmpty()
+        if ((!windows.isEmpty() || messages != null)
                 && !reportedWindows
                 && failures.current() == null
                 && NativeWindow.hasNetworkFailed(queue.engine())) {
             reportedWindows = true;
-            failures.reportUnmet(Code.TRANSPORT, "one-sided operations");
+            failures.reportUnmet(Code.TRANSPORT, "messages or one-sided operations");
         }
     }
 

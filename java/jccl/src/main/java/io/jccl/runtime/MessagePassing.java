@@ -181,52 +181,65 @@ public final class MessagePassing implements Messages {
         if (VirtualThreads.isCurrent()) {
             return receiveOnVirtualThread(source, tag, target);
         }
-        long[] status = new long[3];
         if (MessageMemory.isCopied(target)) {
-            MessageMemory memory = MessageMemory.ofTarget(target, areas);
-            long received = -1;
-            try {
-                receive(
-                        messages.receive(source, tag, memory.address(), target.bytes(), SLICE_NANOS),
-                        source,
-                        tag,
-                        target,
-                        status);
-                received = status[2];
-            } finally {
-                if (received >= 0) {
-                    memory.receive(received);
-                } else {
-                    memory.release();
-                }
-            }
-        } else {
-            target.pin();
-            try {
-                receive(
-                        messages.receive(source, tag, target.pinnedAddress(), target.bytes(), SLICE_NANOS),
-                        source,
-                        tag,
-                        target,
-                        status);
-            } finally {
-                target.unpin();
-                Reference.reachabilityFence(target);
-            }
+            return receiveCopied(source, tag, target, MessageMemory.ofTarget(target, areas), false)
+                    .orElseThrow();
         }
-        return new MessageStatus((int) status[0], (int) status[1], status[2]);
+        target.pin();
+        try {
+            long[] status = new long[3];
+            long request = messages.receive(source, tag, target.pinnedAddress(), target.bytes(), SLICE_NANOS, status);
+            return received(request, source, tag, target, status);
+        } finally {
+            target.unpin();
+            Reference.reachabilityFence(target);
+        }
     }
 
-    private void receive(long request, int source, int tag, DataBuffer target, long[] status) {
-        requireStarted(request, () -> describeReceive(source, tag, target));
-        int state = NativeMessages.finish(request, status);
-        if (state == NativeMessages.WAITING || state == NativeMessages.MOVING) {
-            await(request, false, () -> describeReceive(source, tag, target));
-            state = NativeMessages.finish(request, status);
+    /** Receives into memory that this method gives back; with {@code onlyArrived} as {@link #tryReceive}. */
+    private Optional<MessageStatus> receiveCopied(
+            int source, int tag, DataBuffer target, MessageMemory memory, boolean onlyArrived) {
+        MessageStatus got = null;
+        try {
+            long[] status = new long[3];
+            long request = onlyArrived
+                    ? messages.tryReceive(source, tag, memory.address(), target.bytes())
+                    : messages.receive(source, tag, memory.address(), target.bytes(), SLICE_NANOS, status);
+            if (onlyArrived && request == 0) {
+                return Optional.empty();
+            }
+            got = received(request, source, tag, target, status);
+            return Optional.of(got);
+        } finally {
+            if (got != null) {
+                memory.receive(got.bytes());
+            } else {
+                memory.release();
+            }
         }
-        if (state == NativeMessages.TOO_LONG) {
-            throw tooLong(new MessageStatus((int) status[0], (int) status[1], status[2]), target);
+    }
+
+    /** Returns the message of a receive, and waits for it if necessary. */
+    private MessageStatus received(long request, int source, int tag, DataBuffer target, long[] status) {
+        if (request < NativeMessages.REFUSED) {
+            return NativeMessages.unpack(request);
         }
+        if (request != 0) {
+            requireStarted(request, () -> describeReceive(source, tag, target));
+            int state = NativeMessages.finish(request, status);
+            if (state == NativeMessages.WAITING || state == NativeMessages.MOVING) {
+                await(request, false, () -> describeReceive(source, tag, target));
+                state = NativeMessages.finish(request, status);
+            }
+            if (state == NativeMessages.TOO_LONG) {
+                throw tooLong(message(status), target);
+            }
+        }
+        return message(status);
+    }
+
+    private static MessageStatus message(long[] status) {
+        return new MessageStatus((int) status[0], (int) status[1], status[2]);
     }
 
     private MessageStatus receiveOnVirtualThread(int source, int tag, DataBuffer target) {
@@ -274,7 +287,7 @@ public final class MessagePassing implements Messages {
                     describeReceive(source, tag, target),
                     false,
                     memory,
-                    () -> messages.receive(source, tag, memory.address(), target.bytes(), 0));
+                    () -> messages.receive(source, tag, memory.address(), target.bytes(), 0, null));
         } finally {
             Releases.settle(target);
         }
@@ -282,19 +295,23 @@ public final class MessagePassing implements Messages {
 
     private MessageWork start(String call, boolean sends, MessageMemory memory, LongSupplier start) {
         MessageWork work;
+        long request = 0;
         try {
-            long request = start.getAsLong();
+            request = start.getAsLong();
             requireStarted(request, () -> call);
             work = new MessageWork(this, call, sends, memory, request);
+            if (request == 0) {
+                memory.release();
+                return work;
+            }
+            works.add(work);
         } catch (Throwable e) {
+            if (request != 0 && request != NativeMessages.REFUSED) {
+                messages.abandon(request);
+            }
             memory.release();
             throw e;
         }
-        if (work.isOver()) {
-            memory.release();
-            return work;
-        }
-        works.add(work);
         if (work.isOver()) {
             works.remove(work);
         } else if (ends) {
@@ -315,24 +332,7 @@ public final class MessagePassing implements Messages {
     private Optional<MessageStatus> tryReceiveUnsettled(int source, int tag, DataBuffer target) {
         requireTarget(target);
         beginReceive(source, tag);
-        MessageMemory memory = MessageMemory.ofTarget(target, areas);
-        long received = -1;
-        try {
-            long request = messages.tryReceive(source, tag, memory.address(), target.bytes());
-            if (request == 0) {
-                return Optional.empty();
-            }
-            long[] status = new long[3];
-            receive(request, source, tag, target, status);
-            received = status[2];
-            return Optional.of(new MessageStatus((int) status[0], (int) status[1], status[2]));
-        } finally {
-            if (received >= 0) {
-                memory.receive(received);
-            } else {
-                memory.release();
-            }
-        }
+        return receiveCopied(source, tag, target, MessageMemory.ofTarget(target, areas), true);
     }
 
     @Override
@@ -345,7 +345,7 @@ public final class MessagePassing implements Messages {
             long left = deadline - System.nanoTime();
             int code = messages.probe(source, tag, isVirtual ? 0 : Math.max(0, Math.min(left, SLICE_NANOS)), status);
             if (code == Code.OK) {
-                return new MessageStatus((int) status[0], (int) status[1], status[2]);
+                return message(status);
             }
             String call = "probe(source=" + text(source) + " tag=" + text(tag) + ")";
             if (code != Code.TIMEOUT || left <= 0) {
@@ -372,7 +372,7 @@ public final class MessagePassing implements Messages {
         if (code != Code.OK) {
             waitEnded(code, "tryProbe(source=" + text(source) + " tag=" + text(tag) + ")", timeoutNanos, () -> "");
         }
-        return Optional.of(new MessageStatus((int) status[0], (int) status[1], status[2]));
+        return Optional.of(message(status));
     }
 
     // What MessageWork uses.

@@ -98,6 +98,8 @@ public final class MessageWork implements MessageReceive {
             };
         } catch (RuntimeException e) {
             failure = e; // for example because the owner of the buffer has freed it
+        } catch (Error e) {
+            failure = new JcclException(call + ": the message cannot be put into the buffer", e);
         }
         end();
     }

@@ -93,6 +93,7 @@ final class MessageHistory {
         works.forEach(Work::await);
         buffers.forEach(HostBuffer::close);
         assertThat(messages.tryProbe(Messages.ANY, Messages.ANY)).isEmpty();
+        comm.barrier().await(); // no rank sends further messages before all have looked
     }
 
     /** A receive that is not over, and its buffer. */

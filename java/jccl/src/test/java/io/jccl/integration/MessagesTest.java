@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.AbortedException;
 import io.jccl.CommunicationTimeoutException;
+import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
@@ -302,6 +303,50 @@ class MessagesTest {
                             .toFuture();
                     CompletableFuture.allOf(send, receive).get(20, TimeUnit.SECONDS);
                     assertThat(received).isEqualTo(values(count, comm.rank()));
+                }
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"p2p", "socket"})
+    void messagesMoveWhileThreadsPoll(String transport) {
+        try (LocalRanks ranks = LocalRanks.start(2, over(transport))) {
+            ranks.run(comm -> {
+                Messages messages = comm.messages();
+                int other = 1 - comm.rank();
+                for (int round = 0; round < 300; round++) {
+                    int count = round % 50 == 0 ? 50_000 : 1 + round;
+                    long[] received = new long[count];
+                    Work receive = messages.receiveAsync(other, 1, DataBuffer.of(received));
+                    Work send = messages.sendAsync(other, 1, DataBuffer.of(values(count, round)));
+                    while (!receive.isDone() || !send.isDone()) {
+                        Thread.onSpinWait();
+                    }
+                    receive.await();
+                    assertThat(received).isEqualTo(values(count, round));
+                }
+            });
+        }
+    }
+
+    @Test
+    void communicatorsOfTheSameRanksHaveMessagesOfTheirOwn() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> {
+                int other = 1 - comm.rank();
+                try (Communicator part = comm.split(0, comm.rank(), "part").orElseThrow()) {
+                    part.messages()
+                            .sendAsync(other, 1, DataBuffer.of(new long[] {2}))
+                            .await();
+                    comm.messages()
+                            .sendAsync(other, 1, DataBuffer.of(new long[] {1}))
+                            .await();
+                    long[] value = new long[1];
+                    comm.messages().receive(other, 1, DataBuffer.of(value));
+                    assertThat(value).containsExactly(1);
+                    part.messages().receive(other, 1, DataBuffer.of(value));
+                    assertThat(value).containsExactly(2);
                 }
             });
         }

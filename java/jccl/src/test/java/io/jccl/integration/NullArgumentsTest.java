@@ -13,6 +13,8 @@ import io.jccl.DeviceException;
 import io.jccl.DeviceStream;
 import io.jccl.Group;
 import io.jccl.HostBuffer;
+import io.jccl.MessageStatus;
+import io.jccl.Messages;
 import io.jccl.Protocol;
 import io.jccl.ReduceOp;
 import io.jccl.Reduction;
@@ -178,6 +180,7 @@ class NullArgumentsTest {
                         tests(Protocol.class, Protocol.LL),
                         tests(TransportKind.class, TransportKind.SHM),
                         tests(Collective.class, Collective.BARRIER),
+                        tests(MessageStatus.class, new MessageStatus(0, 0, 8)),
                         tests(Cuda.class, null))
                 .flatMap(List::stream);
     }
@@ -189,6 +192,7 @@ class NullArgumentsTest {
             Work work = comm.barrier();
             assertThat(tests(Communicator.class, comm)).hasSizeGreaterThan(20).allSatisfy(NullArgumentsTest::run);
             assertThat(tests(Work.class, work)).hasSize(1).allSatisfy(NullArgumentsTest::run);
+            assertThat(tests(Messages.class, comm.messages())).hasSize(5).allSatisfy(NullArgumentsTest::run);
             comm.group(group ->
                     assertThat(tests(Group.class, group)).hasSizeGreaterThan(20).allSatisfy(NullArgumentsTest::run));
             work.await();

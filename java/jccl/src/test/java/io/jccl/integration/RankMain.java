@@ -8,6 +8,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.JcclException;
+import io.jccl.Messages;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.Quorum;
@@ -17,6 +18,7 @@ import io.jccl.SymmetricMemory;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
 import io.jccl.Window;
+import io.jccl.Work;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -97,6 +99,7 @@ public final class RankMain {
             case "collnet-device" -> CollNetScenarios.usedOnDevice(id, rank, size, collNetConfig(rest));
             case "collnet-device-work" -> deviceWork(id, rank, size, 0, collNetConfig(rest));
             case "windows" -> windows(id, rank, size, rest.get(0));
+            case "messages" -> messages(id, rank, size, rest.get(0));
             case "windows-passive" -> putToAPassiveRank(id, rank, size, rest.get(0));
             case "registered-buffers" -> registeredBuffers(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
@@ -360,6 +363,38 @@ public final class RankMain {
                 print("AGAIN " + describe(e) + " cause=" + (e.getCause() instanceof JcclException));
             }
             window.close();
+        }
+        print("CLOSED");
+    }
+
+    /**
+     * Checks messages, prints READY, and passes messages of all sizes around until the communicator fails. Argument: a
+     * transport.
+     */
+    private static void messages(UniqueId id, int rank, int size, String transport) {
+        CommunicatorConfig config =
+                LocalRanks.config().transport(TransportKind.valueOf(transport)).build();
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            MessageHistory.run(comm, 60, size);
+            Messages messages = comm.messages();
+            int right = (rank + 1) % size;
+            int left = (rank + size - 1) % size;
+            print("READY");
+            try {
+                for (int round = 0; ; round++) {
+                    int bytes = round % 50 == 0 ? 1 << 20 : round % 7 == 0 ? 20_000 : 1 + round % 100;
+                    Work send = messages.sendAsync(right, round % 3, DataBuffer.of(new byte[bytes]));
+                    messages.receive(round % 2 == 0 ? left : Messages.ANY, round % 3, DataBuffer.of(new byte[1 << 20]));
+                    send.await();
+                }
+            } catch (JcclException e) {
+                print("FAILED " + describe(e));
+            }
+            try {
+                messages.send(rank, 0, DataBuffer.of(new byte[1]));
+            } catch (JcclException e) {
+                print("AGAIN " + describe(e) + " cause=" + (e.getCause() instanceof JcclException));
+            }
         }
         print("CLOSED");
     }
