@@ -142,8 +142,7 @@ class TuneTest {
         assertThat(costs.link(TransportKind.SHM, Algorithm.RING, Protocol.SIMPLE))
                 .isEqualTo(before.link(TransportKind.SHM, Algorithm.RING, Protocol.SIMPLE));
         assertThat(Files.readString(directory.resolve("err0"))).contains("run 1 of 1, socket, 2 ranks", "wrote ");
-        assertThat(Files.readString(directory.resolve("out0"))
-                        + Files.readString(directory.resolve("out1")))
+        assertThat(Files.readString(directory.resolve("out0")) + Files.readString(directory.resolve("out1")))
                 .isEmpty();
         assertThat(Files.readString(directory.resolve("err1"))).doesNotContain("run 1 of 1", "wrote ", " stays ");
     }

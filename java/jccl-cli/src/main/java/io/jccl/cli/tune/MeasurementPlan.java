@@ -66,8 +66,8 @@ record MeasurementPlan(
     List<MeasurementRun> forProfile(double seconds, Path inPlaceProfile, Path stagedProfile) {
         List<MeasurementRun> runs = new ArrayList<>();
         if (!host.isOneOfSeveral()) {
-            runs.add(
-                    run(TransportKind.SHM, 1, List.of(Configuration.automatic(TransportKind.SHM, sizes.subList(0, 1)))));
+            runs.add(run(
+                    TransportKind.SHM, 1, List.of(Configuration.automatic(TransportKind.SHM, sizes.subList(0, 1)))));
         }
         for (TransportKind transport : transports) {
             for (int ranks : host.dedicatedCoreRanks()) {
