@@ -76,6 +76,21 @@ class FailuresTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"SHM", "SOCKET"})
+    void messagesKeepTheirRulesAndNameARankThatIsKilled(String transport) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "messages", transport)) {
+            for (int rank = 0; rank < 3; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
+            }
+            ranks.kill(1);
+            for (int rank = 0; rank < 3; rank += 2) {
+                ranks.awaitOutput(rank, text -> text.contains("FAILED PeerFailedException[1]"), WITHIN_SECONDS);
+            }
+            requireCleanEnds(ranks, 1);
+        }
+    }
+
+    @ParameterizedTest
     @CsvSource({"SHM,1", "SHM,2", "SOCKET,1", "SOCKET,2"})
     void theOriginOrTheTargetOfAPutIsNamedIfItIsKilledAndTheTargetCallsNothing(String transport, int victim)
             throws Exception {
