@@ -80,7 +80,7 @@ Messages::Messages(Communicator& communicator)
       peers_(communicator.size()),
       matcher_(communicator.size()) {}
 
-Messages::~Messages() { end(); }
+Messages::~Messages() { stop(); }
 
 Status Messages::start() {
   Engine& engine = communicator_.engine();
@@ -711,7 +711,7 @@ void Messages::wake() noexcept {
   if (network_ != nullptr) network_->kick();
 }
 
-void Messages::end() noexcept {
+void Messages::stop() noexcept {
   std::vector<uint64_t> offers;
   bool usesMemory = false;
   {

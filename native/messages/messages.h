@@ -95,7 +95,7 @@ class Messages final : public Attachment {
   Status wait(MessageRequest& request, int64_t nanos);
   // Takes back a receive. Returns false if a message has matched it, or it is over.
   bool cancel(MessageRequest& request);
-  // Frees a request. One that is not over may only be freed after end().
+  // Frees a request. One that is not over may only be freed after stop().
   static void free(MessageRequest* request) { delete request; }
   // Describes what a request that is not over waits for.
   std::string describe(const MessageRequest& request);
@@ -108,9 +108,9 @@ class Messages final : public Attachment {
 
   // Ends all messages of this rank, after a failure or before the communicator is closed: waits end with Aborted, and
   // nothing uses the memory of requests any more.
-  void end() noexcept;
+  void stop() noexcept;
 
-  void release() override { end(); }
+  void release() override { stop(); }
 
  private:
   class Call;

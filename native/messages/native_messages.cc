@@ -163,5 +163,5 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeMessages_wake(JNIEnv*, jclas
 }
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeMessages_end(JNIEnv*, jclass, jlong messages) {
-  messagesOf(messages).end();
+  messagesOf(messages).stop();
 }

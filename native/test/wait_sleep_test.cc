@@ -1,8 +1,10 @@
 // Tests of what ends the sleeps of a rank that has peers on its own host and on others.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "base/clock.h"
@@ -38,20 +40,21 @@ struct Rank {
     control.progress = &network;
     control.timeoutNanos = 20 * kSecond;
     control.policy = {.oversubscribed = true, .polls = 1, .firstYields = 0, .spinNanos = 0, .yieldNanos = 0};
+    waiter.emplace(control, record, true);
   }
 
   EventCount events{};
   NotingNetwork network;
   WaitControl control;
   ProgressRecord record;
-  Waiter waiter{control, record, true};
+  std::optional<Waiter> waiter;  // made last, because it reads the policy
 };
 
 // Waits until the condition has been evaluated `evaluations` times.
 int64_t waitFor(Rank& rank, const WaitPlace& place, int evaluations) {
   int count = 0;
   const int64_t start = monotonicNanos();
-  EXPECT_TRUE(rank.waiter.wait([&] { return ++count >= evaluations; }, place));
+  EXPECT_TRUE(rank.waiter->wait([&] { return ++count >= evaluations; }, place));
   return monotonicNanos() - start;
 }
 
@@ -65,7 +68,7 @@ TEST(WaitSleep, APeerOnThisHostEndsASleepByANotification) {
     published = true;
     rank.events.notifyIfWaiting();
   });
-  EXPECT_TRUE(rank.waiter.wait([&] { return published.load(); }, kOnThisHost));
+  EXPECT_TRUE(rank.waiter->wait([&] { return published.load(); }, kOnThisHost));
   peer.join();
   EXPECT_EQ(rank.network.sleeps, 0) << "network events do not report what a peer on this host does";
   EXPECT_GT(rank.network.kicks, 0) << "the network must continue while the rank sleeps";

@@ -42,7 +42,7 @@ class Pair {
                                                 own.segment().inboxEvents());
   }
   ~Pair() {
-    for (const auto& each : ranks_.communicators) each->attachment<Messages>().end();
+    for (const auto& each : ranks_.communicators) each->attachment<Messages>().stop();
   }
   Messages& operator[](size_t rank) { return ranks_.communicators[rank]->attachment<Messages>(); }
 
@@ -166,7 +166,7 @@ TEST(Messages, UnreceivedMessagesTakeNoMoreThanTheirCredit) {
   }
 }
 
-// The sender's memory must not be read once its communicator has ended, and end() waits for a copy that has begun.
+// The sender's memory must not be read once its communicator has ended, and stop() waits for a copy that has begun.
 TEST(Messages, EndWaitsUntilReceiversHaveLeftTheMemory) {
   MemoryOffers& offers = MemoryOffers::ofProcess();
   const std::vector<uint8_t> data(8, 1);
