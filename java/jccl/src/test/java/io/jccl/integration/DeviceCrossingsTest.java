@@ -140,9 +140,9 @@ class DeviceCrossingsTest {
     void aCapturedOperationCrossesOnce() {
         requireOneCall(costs((rank, measured) -> {
             DeviceMemory memory = MEMORIES.get(rank);
+            StreamOperations onStream = ranks.get(rank).on(memory.stream());
             Work[] captured = new Work[1];
-            memory.capture(() -> captured[0] = measured.apply(() ->
-                                    ranks.get(rank).on(memory.stream()).allReduce(BUFFERS.get(rank), ReduceOp.SUM))
+            memory.capture(() -> captured[0] = measured.apply(() -> onStream.allReduce(BUFFERS.get(rank), ReduceOp.SUM))
                             .get())
                     .close();
             return captured[0];

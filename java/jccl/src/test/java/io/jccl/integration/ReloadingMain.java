@@ -22,6 +22,7 @@ import java.util.stream.Stream;
 final class ReloadingMain {
 
     private static final long GONE_WITHIN_NANOS = 60_000_000_000L;
+    private static final long STAY_NANOS = 10_000_000_000L;
 
     private ReloadingMain() {}
 
@@ -35,7 +36,8 @@ final class ReloadingMain {
         Remains before = awaitNothing(loaders, -1);
         for (int i = 0; i < rounds; i++) {
             loaders.add(round(mode, threads));
-            System.out.println("reloaded, threads=" + Remains.ourThreads());
+            System.out.println(
+                    "reloaded, threads=" + (mode.contains("open") ? Remains.ourThreads() : threadsThatStay()));
         }
         Remains after = awaitNothing(loaders, before.descriptors());
         System.out.println(after + " before=" + before.descriptors());
@@ -73,6 +75,17 @@ final class ReloadingMain {
         } finally {
             Thread.currentThread().setContextClassLoader(null);
         }
+    }
+
+    /** Returns the threads that remain. The coordinator ends a moment after it has heard that the last rank has closed. */
+    private static List<String> threadsThatStay() throws InterruptedException {
+        long deadline = System.nanoTime() + STAY_NANOS;
+        List<String> threads = Remains.ourThreads();
+        while (!threads.isEmpty() && System.nanoTime() - deadline < 0) {
+            Thread.sleep(1);
+            threads = Remains.ourThreads();
+        }
+        return threads;
     }
 
     /** Waits until nothing remains or the time is over, and returns what remains. */

@@ -68,7 +68,7 @@ class ReloadingTest {
                 .as(output)
                 .isLessThanOrEqualTo(Integer.parseInt(descriptors[1].split("\\s")[0]));
         assertThat(output.lines().filter(line -> line.startsWith("reloaded")))
-                .as("threads when close() has returned")
+                .as("threads after every close()")
                 .containsOnly("reloaded, threads=[]");
     }
 
