@@ -137,11 +137,14 @@ class TuneTest {
                 .build()));
         assertThat(costs.source()).startsWith("socket rows measured between 2 hosts with one rank each");
         HostCosts before = HostCosts.builtIn();
-        assertThat(costs.link(TransportKind.SOCKET, Algorithm.RING, Protocol.SIMPLE))
-                .isNotEqualTo(before.link(TransportKind.SOCKET, Algorithm.RING, Protocol.SIMPLE));
+        String messages = Files.readString(directory.resolve("err0"));
+        if (!messages.contains("the row of ring/simple")) { // left out if its figures contradict each other
+            assertThat(costs.link(TransportKind.SOCKET, Algorithm.RING, Protocol.SIMPLE))
+                    .isNotEqualTo(before.link(TransportKind.SOCKET, Algorithm.RING, Protocol.SIMPLE));
+        }
         assertThat(costs.link(TransportKind.SHM, Algorithm.RING, Protocol.SIMPLE))
                 .isEqualTo(before.link(TransportKind.SHM, Algorithm.RING, Protocol.SIMPLE));
-        assertThat(Files.readString(directory.resolve("err0"))).contains("run 1 of 1, socket, 2 ranks", "wrote ");
+        assertThat(messages).contains("run 1 of 1, socket, 2 ranks", "wrote ");
         assertThat(Files.readString(directory.resolve("out0")) + Files.readString(directory.resolve("out1")))
                 .isEmpty();
         assertThat(Files.readString(directory.resolve("err1"))).doesNotContain("run 1 of 1", "wrote ", " stays ");
