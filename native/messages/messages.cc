@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/pause_core.h"
 #include "base/thrown.h"
 #include "messages/memory_offers.h"
 #include "messages/net_link.h"
@@ -18,6 +19,15 @@ namespace {
 using Kind = MessageFrame::Kind;
 using State = MessageRequest::State;
 
+std::unique_ptr<MessageRequest> receiveInto(int source, int tag, uint8_t* to, uint64_t bytes) {
+  auto made = std::make_unique<MessageRequest>();
+  made->source = source;
+  made->tag = tag;
+  made->address = to;
+  made->bytes = bytes;
+  return made;
+}
+
 // Longest sleep of a waiting thread. A message ends a sleep early; a failure is noticed at its end.
 constexpr int64_t kSleepNanos = 20'000'000;
 // Longest sleep of a thread that waits for a network and for ranks of this host, of which a sleep can notice only one.
@@ -28,14 +38,6 @@ constexpr int kPollsBeforeClock = 16;
 constexpr int kMaxFrames = 64;  // of one peer before other peers have their turn
 // Number of mapped segments of peers' buffers that are kept for later messages.
 constexpr size_t kMaxViews = 16;
-
-void pauseCore() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 }  // namespace
 
@@ -201,11 +203,7 @@ bool Messages::tryOffer(Peer& peer, MessageRequest& send) {
 // Receives.
 
 MessageRequest* Messages::receive(int source, int tag, uint8_t* to, uint64_t bytes) {
-  auto made = std::make_unique<MessageRequest>();
-  made->source = source;
-  made->tag = tag;
-  made->address = to;
-  made->bytes = bytes;
+  std::unique_ptr<MessageRequest> made = receiveInto(source, tag, to, bytes);
   int work = 0;
   bool answered = false;
   {
@@ -233,13 +231,9 @@ MessageRequest* Messages::tryReceive(int source, int tag, uint8_t* to, uint64_t 
   Lock lock(mutex_);
   calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (ended_.load(std::memory_order_relaxed)) return nullptr;
-  auto made = std::make_unique<MessageRequest>();
-  made->source = source;
-  made->tag = tag;
-  made->address = to;
-  made->bytes = bytes;
   const auto message = matcher_.take(source, tag);
   if (message == nullptr) return nullptr;
+  std::unique_ptr<MessageRequest> made = receiveInto(source, tag, to, bytes);
   startTransfer(*made, *message);
   return made.release();
 }

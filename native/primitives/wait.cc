@@ -5,14 +5,6 @@
 namespace jccl {
 namespace {
 
-void cpuRelax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb");  // `yield` does nothing on most cores; isb takes about as long as x86's pause
-#endif
-}
-
 constexpr int64_t kMicrosecond = 1'000;
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int kPollsPerClock = 32;
@@ -100,8 +92,6 @@ void Waiter::updateRegistration() {
   if (registered_) avoidsYields(monotonicNanos());
 }
 
-void Waiter::pause() { cpuRelax(); }
-
 bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& place) {
   using Phase = WaitPhases::Phase;
   if (control_.failed()) return false;
@@ -156,7 +146,7 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
 bool Waiter::spin(bool (*ready)(void*), void* context) {
   for (int i = 0; i < kPollsPerClock; ++i) {
     if (ready(context)) return true;
-    cpuRelax();
+    pauseCore();
   }
   return false;
 }

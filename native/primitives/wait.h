@@ -19,6 +19,7 @@
 #include "base/cpu_placement.h"
 #include "base/event_count.h"
 #include "base/fiber.h"
+#include "base/pause_core.h"
 #include "base/progress_engine.h"
 #include "base/status.h"
 #include "primitives/spin_policy.h"
@@ -125,7 +126,7 @@ class Waiter {
   // several calls.
   template <class Ready>
   static void poll(Ready&& ready, int& polls) {
-    for (; polls > 0 && !ready(); --polls) pause();
+    for (; polls > 0 && !ready(); --polls) pauseCore();
   }
 
   // Must be called now and then between waits, so that peers stop notifying a rank that no longer waits long.
@@ -137,7 +138,6 @@ class Waiter {
   WaitControl& control() { return control_; }
 
  private:
-  static void pause();
   bool waitLong(bool (*ready)(void*), void* context, const WaitPlace& place);
   bool spin(bool (*ready)(void*), void* context);
   void sleep(bool (*ready)(void*), void* context, const WaitPlace& place, int64_t waited);

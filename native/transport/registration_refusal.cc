@@ -10,10 +10,8 @@ namespace {
 constexpr const char* kUseHostBuffer = "use HostBuffer.allocate for it, which needs no registration";
 constexpr const char* kRaiseThreshold =
     " and can be the memory of tensors, or start the process with MALLOC_MMAP_THRESHOLD_=1048576 in its environment, "
-    "so "
-    "that glibc maps large allocations by themselves, and register the whole allocation; then every allocation of 1 "
-    "MiB "
-    "or more is mapped and cleared anew, which takes 0.4 ms for each MiB";
+    "so that glibc maps large allocations by themselves, and register the whole allocation; then every allocation of "
+    "1 MiB or more is mapped and cleared anew, which takes 0.4 ms for each MiB";
 
 Status refuse(const void* address, size_t bytes, const std::string& why) {
   char hex[2 + 16 + 1];

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/pause_core.h"
 #include "base/thread.h"
 
 namespace jccl {
@@ -25,14 +26,6 @@ constexpr int kPollsBeforeClock = 16;
 constexpr uint64_t kFramedBytes = 4096;
 // Smaller puts over sockets are copied into slots: they return without waiting for the network.
 constexpr uint64_t kCopiedBytes = 128 * 1024;
-
-void pauseCore() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 template <typename Condition>
 struct Asked {

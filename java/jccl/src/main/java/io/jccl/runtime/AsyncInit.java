@@ -49,9 +49,8 @@ final class AsyncInit {
         if (thrown != null) {
             future.completeExceptionally(Rethrown.forCall(thrown, call));
         } else if (!future.complete(communicator) && !hasTaken()) {
-            communicator.abort(
-                    "the application no longer awaits its initialisation"); // the other ranks must not wait for this
-            // one
+            // The other ranks must not wait for this one.
+            communicator.abort("the application no longer awaits its initialisation");
             communicator.close();
         }
     }

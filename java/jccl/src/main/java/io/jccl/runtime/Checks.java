@@ -166,6 +166,13 @@ final class Checks {
         return buffer != null && buffer.memory() == DataBuffer.Memory.DEVICE;
     }
 
+    /** Checks that a buffer is in memory of the host, for calls that cannot use memory of a device. */
+    static void onHost(String name, DataBuffer buffer) {
+        if (isDevice(buffer)) {
+            throw noDevice(name, buffer);
+        }
+    }
+
     /** Returns the exception for device memory on a communicator whose ranks have no device. */
     static IllegalArgumentException noDevice(String name, DataBuffer buffer) {
         List<String> missing = CudaSupport.missing();

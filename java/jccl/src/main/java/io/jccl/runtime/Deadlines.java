@@ -8,6 +8,9 @@ final class Deadlines {
     /** No deadline. */
     static final long NONE = 0;
 
+    /** Longest time for which a wait stays in native code before it looks for an interrupt. */
+    static final long SLICE_NANOS = Duration.ofMillis(20).toNanos();
+
     private Deadlines() {}
 
     /** Returns the point in time after {@code timeout}; never {@link #NONE}. */
@@ -29,6 +32,11 @@ final class Deadlines {
         return duration.compareTo(Duration.ofDays(365)) > 0
                 ? Duration.ofDays(365).toNanos()
                 : duration.toNanos();
+    }
+
+    /** Returns for how long a wait of which {@code left} nanoseconds are left may stay in native code. */
+    static long slice(long left) {
+        return Math.max(0, Math.min(left, SLICE_NANOS));
     }
 
     /** Returns the nanoseconds until a deadline, at least 1. */

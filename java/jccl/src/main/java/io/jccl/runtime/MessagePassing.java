@@ -20,7 +20,6 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -33,13 +32,7 @@ import java.util.function.Supplier;
  */
 public final class MessagePassing implements Messages {
 
-    /** Longest time for which a wait stays in native code before it looks for an interrupt. */
-    static final long SLICE_NANOS = Duration.ofMillis(20).toNanos();
-
     private static final long SERVE_NANOS = Duration.ofMillis(100).toNanos();
-
-    /** Pause between two probes by a virtual thread, which must not hold its carrier. */
-    private static final long VIRTUAL_PAUSE_NANOS = Duration.ofNanos(100_000).toNanos();
 
     private final CommunicatorImpl communicator;
     private final NativeEngine engine;
@@ -91,7 +84,7 @@ public final class MessagePassing implements Messages {
     }
 
     private void sendUnsettled(int peer, int tag, DataBuffer source) {
-        requireHost("source", Checks.source("source", source));
+        Checks.onHost("source", Checks.source("source", source));
         begin(peer, tag);
         if (VirtualThreads.isCurrent()) {
             sendAsync(peer, tag, source).await();
@@ -136,7 +129,7 @@ public final class MessagePassing implements Messages {
         try {
             for (; ; ) {
                 long left = deadline - System.nanoTime();
-                int code = messages.await(request, Math.max(0, Math.min(left, SLICE_NANOS)));
+                int code = messages.await(request, Deadlines.slice(left));
                 if (code == Code.OK) {
                     return;
                 }
@@ -188,7 +181,8 @@ public final class MessagePassing implements Messages {
         target.pin();
         try {
             long[] status = new long[3];
-            long request = messages.receive(source, tag, target.pinnedAddress(), target.bytes(), SLICE_NANOS, status);
+            long request = messages.receive(
+                    source, tag, target.pinnedAddress(), target.bytes(), Deadlines.SLICE_NANOS, status);
             return received(request, source, tag, target, status);
         } finally {
             target.unpin();
@@ -204,7 +198,7 @@ public final class MessagePassing implements Messages {
             long[] status = new long[3];
             long request = onlyArrived
                     ? messages.tryReceive(source, tag, memory.address(), target.bytes())
-                    : messages.receive(source, tag, memory.address(), target.bytes(), SLICE_NANOS, status);
+                    : messages.receive(source, tag, memory.address(), target.bytes(), Deadlines.SLICE_NANOS, status);
             if (onlyArrived && request == 0) {
                 return Optional.empty();
             }
@@ -264,7 +258,7 @@ public final class MessagePassing implements Messages {
     @Override
     public Work sendAsync(int peer, int tag, DataBuffer source) {
         try {
-            requireHost("source", Checks.source("source", source));
+            Checks.onHost("source", Checks.source("source", source));
             begin(peer, tag);
             MessageMemory memory = MessageMemory.ofSource(source, areas);
             return start(
@@ -343,7 +337,7 @@ public final class MessagePassing implements Messages {
         long[] status = new long[3];
         for (; ; ) {
             long left = deadline - System.nanoTime();
-            int code = messages.probe(source, tag, isVirtual ? 0 : Math.max(0, Math.min(left, SLICE_NANOS)), status);
+            int code = messages.probe(source, tag, isVirtual ? 0 : Deadlines.slice(left), status);
             if (code == Code.OK) {
                 return message(status);
             }
@@ -356,7 +350,7 @@ public final class MessagePassing implements Messages {
                         call + ": the thread was interrupted; messages can be used further");
             }
             if (isVirtual) {
-                LockSupport.parkNanos(this, VIRTUAL_PAUSE_NANOS);
+                VirtualThreads.pause(this);
             }
         }
     }
@@ -393,8 +387,8 @@ public final class MessagePassing implements Messages {
         return messages.cancel(request);
     }
 
-    String describe(MessageWork work, long request) {
-        return work.describeIn(messages);
+    String describe(long request) {
+        return messages.describe(request);
     }
 
     void completeLater(MessageWork work) {
@@ -487,13 +481,7 @@ public final class MessagePassing implements Messages {
     }
 
     private static void requireTarget(DataBuffer target) {
-        requireHost("target", Checks.target("target", target));
-    }
-
-    private static void requireHost(String name, DataBuffer buffer) {
-        if (Checks.isDevice(buffer)) {
-            throw Checks.noDevice(name, buffer);
-        }
+        Checks.onHost("target", Checks.target("target", target));
     }
 
     private void requireStarted(long request, Supplier<String> call) {

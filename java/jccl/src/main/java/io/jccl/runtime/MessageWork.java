@@ -208,7 +208,7 @@ public final class MessageWork implements MessageReceive {
                         + " the receive");
             }
             long left = deadline - System.nanoTime();
-            long slice = Math.max(0, Math.min(left, MessagePassing.SLICE_NANOS));
+            long slice = Deadlines.slice(left);
             int code = Code.TIMEOUT;
             if (isVirtual) {
                 sleep(slice);
@@ -221,17 +221,17 @@ public final class MessageWork implements MessageReceive {
                 }
             }
             if (!isOver && (code != Code.OK && code != Code.TIMEOUT || left <= 0)) {
-                owner.waitEnded(code, call, timeoutNanos, () -> owner.describe(this, request));
+                owner.waitEnded(code, call, timeoutNanos, this::describe);
             }
         }
     }
 
-    String describeIn(NativeMessages messages) {
+    private String describe() {
         if (!enter()) {
             return "";
         }
         try {
-            return messages.describe(request);
+            return owner.describe(request);
         } finally {
             leave();
         }

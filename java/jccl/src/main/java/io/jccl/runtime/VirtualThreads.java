@@ -6,6 +6,7 @@ import io.jccl.internal.Threads;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /**
@@ -14,6 +15,7 @@ import java.util.function.Supplier;
  */
 final class VirtualThreads {
 
+    private static final long PAUSE_NANOS = 100_000;
     private static final long MIN_SLEEP_NANOS = 50_000;
     private static final long MAX_SLEEP_NANOS = 1_000_000;
 
@@ -41,6 +43,11 @@ final class VirtualThreads {
         } catch (Throwable impossible) {
             throw new AssertionError(impossible);
         }
+    }
+
+    /** Pauses a virtual thread that must not hold its carrier between two looks. */
+    static void pause(Object blocker) {
+        LockSupport.parkNanos(blocker, PAUSE_NANOS);
     }
 
     /**

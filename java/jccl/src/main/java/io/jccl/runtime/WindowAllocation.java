@@ -15,11 +15,9 @@ import io.jccl.wire.WireWriter;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
@@ -32,12 +30,6 @@ public final class WindowAllocation implements Window {
 
     /** Bytes of a Java array that are staged at once; puts and gets move data in parts anyway. */
     private static final long STAGED_BYTES = 1 << 20;
-
-    /** Longest time for which a wait stays in native code before it looks for an interrupt. */
-    private static final long SLICE_NANOS = Duration.ofMillis(20).toNanos();
-
-    /** Pause between two looks for a signal by a virtual thread, which must not hold its carrier. */
-    private static final long VIRTUAL_PAUSE_NANOS = Duration.ofNanos(100_000).toNanos();
 
     private final CommunicatorImpl communicator;
     private final NativeEngine engine;
@@ -185,7 +177,7 @@ public final class WindowAllocation implements Window {
     }
 
     private void putUnsettled(int peer, long offsetBytes, DataBuffer source, int signal) {
-        requireHost("source", Checks.source("source", source));
+        Checks.onHost("source", Checks.source("source", source));
         requireWithin(peer, offsetBytes, source.bytes());
         begin(peer);
         String call = signal == NO_SIGNAL ? "put" : "putSignal";
@@ -219,7 +211,7 @@ public final class WindowAllocation implements Window {
     }
 
     private void getUnsettled(int peer, long offsetBytes, DataBuffer target) {
-        requireHost("target", Checks.target("target", target));
+        Checks.onHost("target", Checks.target("target", target));
         requireWithin(peer, offsetBytes, target.bytes());
         begin(peer);
         move(target, (part, address, offset) -> {
@@ -306,7 +298,7 @@ public final class WindowAllocation implements Window {
         boolean isVirtual = VirtualThreads.isCurrent();
         for (; ; ) {
             long left = deadline - System.nanoTime();
-            int code = window.waitSignal(peer, signal, count, isVirtual ? 0 : Math.max(0, Math.min(left, SLICE_NANOS)));
+            int code = window.waitSignal(peer, signal, count, isVirtual ? 0 : Deadlines.slice(left));
             if (code != Code.TIMEOUT || left <= 0) {
                 check(code, "waitSignal", peer, signal, count);
                 return;
@@ -316,7 +308,7 @@ public final class WindowAllocation implements Window {
                         + ": the thread was interrupted, and no signal was taken; the window can be used further");
             }
             if (isVirtual) {
-                LockSupport.parkNanos(this, VIRTUAL_PAUSE_NANOS);
+                VirtualThreads.pause(this);
             }
         }
     }
@@ -342,12 +334,6 @@ public final class WindowAllocation implements Window {
         if (signal < 0 || signal >= SIGNALS) {
             throw new IllegalArgumentException(
                     "signal=" + signal + ": expected an id from 0 to " + (SIGNALS - 1) + ", see Window.SIGNALS");
-        }
-    }
-
-    private static void requireHost(String name, DataBuffer buffer) {
-        if (Checks.isDevice(buffer)) {
-            throw Checks.noDevice(name, buffer);
         }
     }
 
