@@ -144,6 +144,7 @@ enum HostBufferScenarios {
             } catch (ArithmeticException expected) {
                 comm.barrier().await();
             }
+            control.barrier().await(); // an abort would also end a barrier of `comm` that the other rank is still in
             if (comm.rank() == 0) {
                 Work running = comm.allReduce(values, ReduceOp.SUM);
                 Work queued = comm.group(

@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -422,6 +423,7 @@ class MessagesTest {
     @ParameterizedTest
     @ValueSource(strings = {"p2p", "socket"})
     void anAbortEndsAllMessages(String transport) {
+        CyclicBarrier bothIssued = new CyclicBarrier(2);
         try (LocalRanks ranks = LocalRanks.start(2, over(transport))) {
             ranks.run(comm -> {
                 Messages messages = comm.messages();
@@ -429,6 +431,7 @@ class MessagesTest {
                 CompletableFuture<Void> future = receive.toFuture();
                 Work send = messages.sendAsync(1 - comm.rank(), 2, DataBuffer.of(values(100_000, 0)));
                 comm.barrier().await();
+                bothIssued.await(30, TimeUnit.SECONDS); // an abort also ends a barrier that the other rank is still in
                 if (comm.rank() == 0) {
                     comm.abort();
                 }

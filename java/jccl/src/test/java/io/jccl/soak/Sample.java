@@ -71,6 +71,10 @@ record Sample(
         }
     }
 
+    boolean holdsMoreThan(Sample other) {
+        return descriptors > other.descriptors || threads > other.threads;
+    }
+
     String toCsv() {
         return String.format(
                 Locale.ROOT,

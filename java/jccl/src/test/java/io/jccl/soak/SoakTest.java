@@ -22,8 +22,6 @@ class SoakTest {
 
     @Test
     void allResultsAreRightAndNoResourceIsLeaked() throws Exception {
-        assertThat(SoakMain.run(folder, RUN_SECONDS, 7))
-                .as("the output says what grows")
-                .isTrue();
+        assertThat(SoakMain.run(folder, RUN_SECONDS, 7)).isEmpty();
     }
 }

@@ -70,6 +70,10 @@ record Trend(String name, String unit, ToDoubleFunction<Sample> value, double bo
         return new Finding(byLine, byMedians, median(warm), byLine <= bound && byMedians <= bound);
     }
 
+    List<Double> values(List<Sample> samples) {
+        return samples.stream().map(value::applyAsDouble).toList();
+    }
+
     private double slope(List<Sample> samples) {
         double meanX = samples.stream().mapToDouble(Sample::seconds).average().orElse(0);
         double meanY = samples.stream().mapToDouble(value).average().orElse(0);
