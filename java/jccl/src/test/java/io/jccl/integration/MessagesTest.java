@@ -224,14 +224,14 @@ class MessagesTest {
     @ParameterizedTest
     @ValueSource(strings = {"p2p", "socket", "plugin"})
     void aRankThatDoesNotReceiveKeepsOnlyLittleAndOtherTagsPass(String transport) {
-        int count = 5000;
+        int count = 1500;
         try (LocalRanks ranks = LocalRanks.start(2, over(transport))) {
             ranks.run(comm -> {
                 Messages messages = comm.messages();
                 if (comm.rank() == 0) {
                     List<Work> sends = new ArrayList<>();
                     for (int i = 0; i < count; i++) {
-                        sends.add(messages.sendAsync(1, 1, DataBuffer.of(values(125, i)))); // 5 MB in all
+                        sends.add(messages.sendAsync(1, 1, DataBuffer.of(values(125, i)))); // 1.5 MB in all
                     }
                     messages.send(1, 2, DataBuffer.of(new long[1]));
                     assertThat(sends.stream().filter(Work::isDone).count()).isLessThan(1000); // 512 KiB of credit
