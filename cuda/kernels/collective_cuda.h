@@ -16,6 +16,7 @@
 
 #define JCCL_COLLECTIVE_KERNELS(protocolName, protocol)                         \
   JCCL_COLLECTIVE_KERNEL(protocolName, protocol, int8, Int8)                    \
+  JCCL_COLLECTIVE_KERNEL(protocolName, protocol, int16, Int16)                  \
   JCCL_COLLECTIVE_KERNEL(protocolName, protocol, int32, Int32)                  \
   JCCL_COLLECTIVE_KERNEL(protocolName, protocol, int64, Int64)                  \
   JCCL_COLLECTIVE_KERNEL(protocolName, protocol, float16, Float16)              \

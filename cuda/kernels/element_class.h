@@ -8,20 +8,21 @@ namespace jccl::device {
 
 enum class ElementClass : uint8_t {
   Int8 = 0,
-  Int32 = 1,
-  Int64 = 2,
-  Float16 = 3,
-  Bfloat16 = 4,
-  Float32 = 5,
-  Float64 = 6,
-  E4m3 = 7,
-  E5m2 = 8
+  Int16 = 1,
+  Int32 = 2,
+  Int64 = 3,
+  Float16 = 4,
+  Bfloat16 = 5,
+  Float32 = 6,
+  Float64 = 7,
+  E4m3 = 8,
+  E5m2 = 9
 };
-constexpr int kElementClassCount = 9;
+constexpr int kElementClassCount = 10;
 
 constexpr const char* nameOf(ElementClass element) {
-  constexpr const char* names[kElementClassCount] = {"int8",    "int32",   "int64",       "float16",    "bfloat16",
-                                                     "float32", "float64", "float8_e4m3", "float8_e5m2"};
+  constexpr const char* names[kElementClassCount] = {"int8",     "int16",   "int32",   "int64",       "float16",
+                                                     "bfloat16", "float32", "float64", "float8_e4m3", "float8_e5m2"};
   return names[static_cast<int>(element)];
 }
 
@@ -31,6 +32,9 @@ constexpr ElementClass elementClassOf(Collective collective, DataType type) {
     case DataType::Int8:
     case DataType::Uint8:
       return ElementClass::Int8;
+    case DataType::Int16:
+    case DataType::Uint16:
+      return ElementClass::Int16;
     case DataType::Int32:
     case DataType::Uint32:
       return ElementClass::Int32;

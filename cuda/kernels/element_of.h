@@ -14,6 +14,10 @@ struct ElementOf<ElementClass::Int8> {
   using Type = Integer<uint8_t>;
 };
 template <>
+struct ElementOf<ElementClass::Int16> {
+  using Type = Integer<uint16_t>;
+};
+template <>
 struct ElementOf<ElementClass::Int32> {
   using Type = Integer<uint32_t>;
 };

@@ -21,7 +21,7 @@ constexpr bool nvlsExecutes(const OperationCode& code) {
   switch (code.op) {
     case ReduceOp::Sum:
     case ReduceOp::Avg:
-      return sizeOf(code.type) >= 2;
+      return sizeOf(code.type) >= 4 || code.type == DataType::Float16 || code.type == DataType::Bfloat16;
     case ReduceOp::Min:
     case ReduceOp::Max: {
       const ElementClass element = elementClassOf(code.collective, code.type);

@@ -20,6 +20,8 @@ void withElement(device::ElementClass element, Body&& body) {
   switch (element) {
     case ElementClass::Int8:
       return body(static_cast<device::Integer<uint8_t>*>(nullptr));
+    case ElementClass::Int16:
+      return body(static_cast<device::Integer<uint16_t>*>(nullptr));
     case ElementClass::Int32:
       return body(static_cast<device::Integer<uint32_t>*>(nullptr));
     case ElementClass::Int64:

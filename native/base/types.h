@@ -21,9 +21,11 @@ enum class DataType : uint8_t {
   Float64 = 9,
   Float8E4m3 = 10,  // see float8.h
   Float8E5m2 = 11,
+  Int16 = 12,
+  Uint16 = 13,
 };
 
-inline constexpr int kDataTypeCount = 12;
+inline constexpr int kDataTypeCount = 14;
 
 enum class ReduceOp : uint8_t {
   Sum = 0,
@@ -44,9 +46,11 @@ JCCL_FN constexpr bool isBitwise(ReduceOp op) noexcept { return op >= ReduceOp::
 // allToAllV; the caller reduces the received elements.
 inline constexpr auto kUserReduction = static_cast<ReduceOp>(kReduceOpCount);
 
-JCCL_FN constexpr bool isInteger(DataType type) noexcept { return type < DataType::Float16; }
+JCCL_FN constexpr bool isInteger(DataType type) noexcept {
+  return type < DataType::Float16 || type == DataType::Int16 || type == DataType::Uint16;
+}
 JCCL_FN constexpr bool isSignedInteger(DataType type) noexcept {
-  return type == DataType::Int8 || type == DataType::Int32 || type == DataType::Int64;
+  return type == DataType::Int8 || type == DataType::Int16 || type == DataType::Int32 || type == DataType::Int64;
 }
 
 // Returns true if `op` works on elements of this type.
@@ -60,6 +64,8 @@ JCCL_FN constexpr size_t sizeOf(DataType type) noexcept {
     case DataType::Float8E4m3:
     case DataType::Float8E5m2:
       return 1;
+    case DataType::Int16:
+    case DataType::Uint16:
     case DataType::Float16:
     case DataType::Bfloat16:
       return 2;
@@ -76,9 +82,9 @@ JCCL_FN constexpr size_t sizeOf(DataType type) noexcept {
 }
 
 constexpr const char* nameOf(DataType type) noexcept {
-  constexpr const char* names[kDataTypeCount] = {"int8",    "uint8",   "int32",       "uint32",
-                                                 "int64",   "uint64",  "float16",     "bfloat16",
-                                                 "float32", "float64", "float8_e4m3", "float8_e5m2"};
+  constexpr const char* names[kDataTypeCount] = {"int8",        "uint8",       "int32",    "uint32",  "int64",
+                                                 "uint64",      "float16",     "bfloat16", "float32", "float64",
+                                                 "float8_e4m3", "float8_e5m2", "int16",    "uint16"};
   const auto index = static_cast<unsigned>(type);
   return index < kDataTypeCount ? names[index] : "unknown";
 }

@@ -11,7 +11,7 @@ constexpr size_t kNameBytes = 32;
 struct Wire {
   static constexpr uint32_t kMagic = 0x4e4e434a;  // "JCNN"
   uint32_t magic = kMagic;
-  uint32_t version = 1;
+  uint32_t version = 2;
   std::array<char, kNameBytes> plugin{};  // padded with zeros
   std::array<uint8_t, kDataTypeCount> reductions{};
   uint32_t devices = 0;

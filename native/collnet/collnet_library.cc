@@ -15,10 +15,10 @@ namespace {
 
 constexpr PluginNames kCollNetNames = {"its network does not reduce", kNetPrefix, "ncclCollNetPlugin_v"};
 
-// NCCL's number of each DataType.
-constexpr std::array<int, kDataTypeCount> kTypes = {kTypeInt8,    kTypeUint8,   kTypeInt32,      kTypeUint32,
-                                                    kTypeInt64,   kTypeUint64,  kTypeFloat16,    kTypeBfloat16,
-                                                    kTypeFloat32, kTypeFloat64, kTypeFloat8E4m3, kTypeFloat8E5m2};
+// NCCL's number of each DataType; -1 for 16-bit integers, which NCCL lacks.
+constexpr std::array<int, kDataTypeCount> kTypes = {
+    kTypeInt8,     kTypeUint8,   kTypeInt32,   kTypeUint32,     kTypeInt64,      kTypeUint64, kTypeFloat16,
+    kTypeBfloat16, kTypeFloat32, kTypeFloat64, kTypeFloat8E4m3, kTypeFloat8E5m2, -1,          -1};
 
 int typeOf(DataType type) { return kTypes[static_cast<size_t>(type)]; }
 
@@ -107,7 +107,7 @@ class CollNetPluginOf final : public CollNetPlugin {
 
   Status supports(DataType type, ReduceOp op, bool* supported) override {
     *supported = false;
-    if (opOf(op) < 0) return Status::ok();
+    if (opOf(op) < 0 || typeOf(type) < 0) return Status::ok();
     int answer = 0;
     Status asked = checked("reduceSupport", table_.reduceSupport(typeOf(type), opOf(op), &answer));
     *supported = asked && answer != 0;

@@ -6,6 +6,7 @@
 #include "engine/shared_heap.h"
 #include "io_jccl_nativelib_NativeMemory.h"
 #include "jni/jni_support.h"
+#include "primitives/reduce.h"
 
 namespace {
 
@@ -32,6 +33,15 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeMemory_copy(JNIEnv*, jclass,
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeMemory_fold(JNIEnv*, jclass, jlong function, jlong context,
                                                                 jlong next, jlong accumulator, jlong bytes) {
   pointer<Fold>(function)(pointer<const void*>(next), pointer<void*>(accumulator), bytes, pointer<void*>(context));
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeMemory_reduce(JNIEnv*, jclass, jint type, jint op, jlong next,
+                                                                  jlong accumulator, jlong count) {
+  const ReduceCopyFn kernel = reduceCopyKernel(static_cast<DataType>(type), static_cast<ReduceOp>(op));
+  if (kernel == nullptr) return;
+  void* to = pointer<void*>(accumulator);
+  const void* from[] = {to, pointer<const void*>(next)};
+  kernel(&to, 1, from, 2, static_cast<size_t>(count), PostOp{}, 0);
 }
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeMemory_round(JNIEnv*, jclass, jint format, jlong seed,

@@ -179,7 +179,7 @@ struct AvgOp : Adding {
   JCCL_INLINE Vec<S, W> finish(Vec<S, W> acc) const {
     if constexpr (isFloating<S>) {
       return acc / static_cast<S>(divisor);
-    } else if constexpr (sizeof(S) == 1) {
+    } else if constexpr (sizeof(S) <= 2) {
       return truncatedQuotient<S, W, float>(acc);
     } else if constexpr (sizeof(S) == 4) {
       return truncatedQuotient<S, W, double>(acc);
@@ -194,8 +194,8 @@ struct AvgOp : Adding {
   }
 
  private:
-  // Divides in F: float for 8-bit integers, double for 32-bit integers, otherwise S itself. A quotient of 8-bit or
-  // 32-bit integers, correctly rounded to 24 or 53 bits, never crosses the next integer, so truncating it yields the
+  // Divides in F: float for integers of 8 and 16 bits, double for those of 32 bits, otherwise S itself. A quotient of
+  // such integers, correctly rounded to 24 or 53 bits, never crosses the next integer, so truncating it yields the
   // integer quotient.
   template <class S, int W, class F>
   JCCL_INLINE Vec<S, W> truncatedQuotient(Vec<S, W> acc) const {

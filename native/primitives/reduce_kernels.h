@@ -327,20 +327,22 @@ struct Averaging {
 
 // Fills one row of the table. Callers choose the element types of the kernels for signed integers, because some
 // operations can use the kernels of unsigned integers.
-template <class Family, class Int8 = uint8_t, class Int32 = uint32_t, class Int64 = uint64_t>
+template <class Family, class Int8 = uint8_t, class Int16 = uint16_t, class Int32 = uint32_t, class Int64 = uint64_t>
 constexpr void fillIntegers(ReduceCopyFn (&row)[kDataTypeCount]) {
   const auto set = [&row](DataType type, ReduceCopyFn kernel) { row[static_cast<int>(type)] = kernel; };
   set(DataType::Int8, Family::template kernel<Plain<Int8>>);
   set(DataType::Uint8, Family::template kernel<Plain<uint8_t>>);
+  set(DataType::Int16, Family::template kernel<Plain<Int16>>);
+  set(DataType::Uint16, Family::template kernel<Plain<uint16_t>>);
   set(DataType::Int32, Family::template kernel<Plain<Int32>>);
   set(DataType::Uint32, Family::template kernel<Plain<uint32_t>>);
   set(DataType::Int64, Family::template kernel<Plain<Int64>>);
   set(DataType::Uint64, Family::template kernel<Plain<uint64_t>>);
 }
 
-template <class Family, class Int8, class Int32, class Int64>
+template <class Family, class Int8, class Int16, class Int32, class Int64>
 constexpr void fill(ReduceCopyFn (&row)[kDataTypeCount]) {
-  fillIntegers<Family, Int8, Int32, Int64>(row);
+  fillIntegers<Family, Int8, Int16, Int32, Int64>(row);
   const auto set = [&row](DataType type, ReduceCopyFn kernel) { row[static_cast<int>(type)] = kernel; };
   set(DataType::Float16, Family::template kernel<Float16Element>);
   set(DataType::Bfloat16, Family::template kernel<Bfloat16Element>);
@@ -356,11 +358,11 @@ constexpr ReduceTable makeTable() {
     return table.kernels[static_cast<int>(op)];
   };
   // Wrapping sums and products have the same bits with and without a sign.
-  fill<Folding<SumOp>, uint8_t, uint32_t, uint64_t>(row(ReduceOp::Sum));
-  fill<Folding<ProdOp>, uint8_t, uint32_t, uint64_t>(row(ReduceOp::Prod));
-  fill<Folding<MinOp>, int8_t, int32_t, int64_t>(row(ReduceOp::Min));
-  fill<Folding<MaxOp>, int8_t, int32_t, int64_t>(row(ReduceOp::Max));
-  fill<Averaging, int8_t, int32_t, int64_t>(row(ReduceOp::Avg));
+  fill<Folding<SumOp>, uint8_t, uint16_t, uint32_t, uint64_t>(row(ReduceOp::Sum));
+  fill<Folding<ProdOp>, uint8_t, uint16_t, uint32_t, uint64_t>(row(ReduceOp::Prod));
+  fill<Folding<MinOp>, int8_t, int16_t, int32_t, int64_t>(row(ReduceOp::Min));
+  fill<Folding<MaxOp>, int8_t, int16_t, int32_t, int64_t>(row(ReduceOp::Max));
+  fill<Averaging, int8_t, int16_t, int32_t, int64_t>(row(ReduceOp::Avg));
   fillIntegers<Folding<AndOp>>(row(ReduceOp::And));
   fillIntegers<Folding<OrOp>>(row(ReduceOp::Or));
   fillIntegers<Folding<XorOp>>(row(ReduceOp::Xor));

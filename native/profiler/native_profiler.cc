@@ -61,7 +61,9 @@ constexpr std::array<NcclName, kDataTypeCount> kTypes = {{{"ncclInt8", 0},
                                                           {"ncclFloat32", 7},
                                                           {"ncclFloat64", 8},
                                                           {"ncclFloat8e4m3", 10},
-                                                          {"ncclFloat8e5m2", 11}}};
+                                                          {"ncclFloat8e5m2", 11},
+                                                          {"int16", kNoNumber},
+                                                          {"uint16", kNoNumber}}};
 constexpr std::array<NcclName, kAlgorithmCount> kAlgorithms = {
     {{"RING", 1}, {"TREE", 0}, {"DIRECT", kNoNumber}, {"NVLS", 4}, {"COLLNET_DIRECT", 2}, {"COLLNET_CHAIN", 3}}};
 constexpr std::array<NcclName, kProtocolCount> kProtocols = {{{"LL", 0}, {"LL128", 1}, {"SIMPLE", 2}}};

@@ -110,6 +110,9 @@ inline void store(uint8_t* to, DataType type, int value) {
     case DataType::Int8:
     case DataType::Uint8:
       return put(static_cast<uint8_t>(value));
+    case DataType::Int16:
+    case DataType::Uint16:
+      return put(static_cast<uint16_t>(value));
     case DataType::Int32:
     case DataType::Uint32:
       return put(static_cast<uint32_t>(value));

@@ -201,6 +201,10 @@ inline void reduce(DataType type, ReduceOp op, const std::vector<const char*>& s
       return reducePlain<int8_t>(op, sources, count, divisor, to);
     case DataType::Uint8:
       return reducePlain<uint8_t>(op, sources, count, divisor, to);
+    case DataType::Int16:
+      return reducePlain<int16_t>(op, sources, count, divisor, to);
+    case DataType::Uint16:
+      return reducePlain<uint16_t>(op, sources, count, divisor, to);
     case DataType::Int32:
       return reducePlain<int32_t>(op, sources, count, divisor, to);
     case DataType::Uint32:

@@ -296,6 +296,7 @@ TEST_F(Nvls, OperationsThatTheSwitchDoesNotReduceUseARing) {
   for (const OperationCode code : {OperationCode{Collective::AllReduce, DataType::Float32, ReduceOp::Max},
                                    OperationCode{Collective::AllReduce, DataType::Int64, ReduceOp::Prod},
                                    OperationCode{Collective::AllReduce, DataType::Int8, ReduceOp::Sum},
+                                   OperationCode{Collective::AllReduce, DataType::Int16, ReduceOp::Sum},
                                    OperationCode{Collective::AllReduce, DataType::Float8E4m3, ReduceOp::Sum},
                                    OperationCode{Collective::Broadcast, DataType::Int32, ReduceOp::Sum}}) {
     EXPECT_EQ(ranks.rank(0).adjustChoice(nvls(), code).algorithm, Algorithm::Ring) << code.encode();

@@ -287,7 +287,8 @@ TEST_F(CollNet4, EveryTypeAndReductionGivesWhatARingGives) {
           Guarded recv(kCount * bytes);
           ASSERT_EQ(Code::Ok, run(communicator, code, choiceOf(algorithm, Protocol::LL), send, recv, kCount))
               << communicator.lastError();
-          ASSERT_EQ(isBitwise(op) ? Algorithm::Ring : algorithm, communicator.lastChoice().algorithm);
+          const bool known = !isBitwise(op) && type != DataType::Int16 && type != DataType::Uint16;
+          ASSERT_EQ(known ? algorithm : Algorithm::Ring, communicator.lastChoice().algorithm);
           ASSERT_EQ(0, std::memcmp(byRing.data(), recv.data(), kCount * bytes)) << nameOf(type) << " " << nameOf(op);
         }
       }

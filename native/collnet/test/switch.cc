@@ -25,11 +25,11 @@ namespace {
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 
 bool typeOf(int32_t number, DataType* type) {
-  constexpr std::array<DataType, kDataTypeCount> kTypes = {
-      DataType::Int8,    DataType::Uint8,    DataType::Int32,      DataType::Uint32,
-      DataType::Int64,   DataType::Uint64,   DataType::Float16,    DataType::Float32,
-      DataType::Float64, DataType::Bfloat16, DataType::Float8E4m3, DataType::Float8E5m2};
-  if (number < 0 || number >= kDataTypeCount) return false;
+  constexpr std::array<DataType, 12> kTypes = {DataType::Int8,     DataType::Uint8,      DataType::Int32,
+                                               DataType::Uint32,   DataType::Int64,      DataType::Uint64,
+                                               DataType::Float16,  DataType::Float32,    DataType::Float64,
+                                               DataType::Bfloat16, DataType::Float8E4m3, DataType::Float8E5m2};
+  if (number < 0 || number >= static_cast<int32_t>(kTypes.size())) return false;
   *type = kTypes[static_cast<size_t>(number)];
   return true;
 }

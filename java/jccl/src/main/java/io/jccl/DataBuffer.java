@@ -122,10 +122,11 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     /**
      * Returns the elements of a buffer from position to limit.
      *
-     * @param type {@link DataType#FLOAT16} or {@link DataType#BFLOAT16}
+     * @param type {@link DataType#INT16}, {@link DataType#UINT16}, {@link DataType#FLOAT16} or {@link
+     *     DataType#BFLOAT16}
      */
     public static DataBuffer of(ShortBuffer buffer, DataType type) {
-        requireType(type, DataType.FLOAT16, DataType.BFLOAT16);
+        requireType(type, DataType.INT16, DataType.UINT16, DataType.FLOAT16, DataType.BFLOAT16);
         return ofNio(buffer, Short.BYTES, required(buffer).order(), type);
     }
 
@@ -171,7 +172,12 @@ public final class DataBuffer extends DataBufferOnJdk22 {
         return of(LongBuffer.wrap(required(array)));
     }
 
-    /** Returns all elements of an array, as {@link DataType#FLOAT16} or {@link DataType#BFLOAT16}; they are staged. */
+    /**
+     * Returns all elements of an array; they are staged.
+     *
+     * @param type {@link DataType#INT16}, {@link DataType#UINT16}, {@link DataType#FLOAT16} or {@link
+     *     DataType#BFLOAT16}
+     */
     public static DataBuffer of(short[] array, DataType type) {
         return of(ShortBuffer.wrap(required(array)), type);
     }

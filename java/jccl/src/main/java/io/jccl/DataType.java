@@ -35,7 +35,11 @@ public enum DataType {
      * binary16. The largest number is 57344. Sums are computed in float32 and saturate like those of {@link
      * #FLOAT8_E4M3}. Reductions keep NaNs but no infinities.
      */
-    FLOAT8_E5M2(1, true);
+    FLOAT8_E5M2(1, true),
+    /** Signed 16-bit integer. */
+    INT16(2, false),
+    /** Unsigned 16-bit integer, for example Java's {@code char}. */
+    UINT16(2, false);
 
     private final int bytes;
     private final boolean floating;

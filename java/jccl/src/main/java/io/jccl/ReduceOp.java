@@ -1,5 +1,6 @@
 package io.jccl;
 
+import io.jccl.runtime.Implementation;
 import java.util.Locale;
 
 /** How the values of all ranks are combined. The order of the constants is part of the native interface. */
@@ -40,6 +41,21 @@ public enum ReduceOp {
             case BAND, BOR, BXOR -> !type.isFloating();
             default -> true;
         };
+    }
+
+    /**
+     * Combines two buffers of this process without communication: sets each element {@code a} of the accumulator to
+     * {@code a op b}, where {@code b} is the element at the same place in {@code next}. Gives the bits that a collective
+     * gives whose first rank has the accumulator and whose second rank has {@code next}. (MPI_Reduce_local has the
+     * operands in the other order, which matters only for NaNs and for zeros of different sign.)
+     *
+     * @param accumulator elements in host memory, which this call overwrites
+     * @param next as many elements of the same type; the same memory, or separate memory
+     * @throws IllegalArgumentException if a buffer does not fit, if this reduction does not support its type, or for
+     *     {@link #AVG}
+     */
+    public void reduceLocal(DataBuffer accumulator, DataBuffer next) {
+        Implementation.get().reduceLocal(accumulator, next, this);
     }
 
     /** Returns the name that the command and messages use, for example {@code sum}. */

@@ -1,6 +1,7 @@
 package io.jccl;
 
 import io.jccl.internal.Arguments;
+import io.jccl.runtime.Implementation;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 
@@ -110,6 +111,18 @@ public final class Reduction {
             throw new IllegalArgumentException("elements=" + elements + ": expected 1 or more");
         }
         return new Reduction(name, function, address, context, commutative, elements);
+    }
+
+    /**
+     * Combines two buffers of this process without communication: folds the elements of {@code next} into those of the
+     * accumulator. An exception of the function ends this call; the accumulator then contains some results.
+     *
+     * @param accumulator elements in host memory, a multiple of the unit
+     * @param next as many elements of the same type; the same memory, or separate memory
+     * @throws IllegalArgumentException if a buffer does not fit
+     */
+    public void reduceLocal(DataBuffer accumulator, DataBuffer next) {
+        Implementation.get().reduceLocal(accumulator, next, this);
     }
 
     /** Returns the name, which says what the function computes. */

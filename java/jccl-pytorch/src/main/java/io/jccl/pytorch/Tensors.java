@@ -65,7 +65,7 @@ final class Tensors {
         DataType known = known(type);
         if (known == null) {
             throw new IllegalArgumentException(name + ".scalar_type=" + type.intern()
-                    + ": expected Half, BFloat16, Float, Double, Byte, Char, Int, Long, UInt32, UInt64, Float8_e4m3fn or"
+                    + ": expected Half, BFloat16, Float, Double, Byte, Char, Short, Int, Long, UInt16, UInt32, UInt64, Float8_e4m3fn or"
                     + " Float8_e5m2; convert the tensor, for example with tensor.to(ScalarType.Int)");
         }
         return known;
@@ -82,7 +82,7 @@ final class Tensors {
             return known;
         }
         return switch (type.intern()) {
-            case Bool, Short, UInt16 -> DataType.UINT8;
+            case Bool -> DataType.UINT8;
             default -> throw new IllegalArgumentException(name + ".scalar_type=" + type.intern()
                     + ": expected a real type that is not quantized; pass view_as_real(tensor) or tensor.dequantize()");
         };
@@ -96,6 +96,8 @@ final class Tensors {
             case Double -> DataType.FLOAT64;
             case Byte -> DataType.UINT8;
             case Char -> DataType.INT8;
+            case Short -> DataType.INT16;
+            case UInt16 -> DataType.UINT16;
             case Int -> DataType.INT32;
             case Long -> DataType.INT64;
             case UInt32 -> DataType.UINT32;

@@ -105,6 +105,16 @@ public final class NativeMemory {
     public static native void fold(long function, long context, long next, long accumulator, long bytes);
 
     /**
+     * Combines elements of two ranges of memory, which are the same range or do not overlap. The library must be loaded.
+     *
+     * @param type the number of a {@link io.jccl.DataType}
+     * @param op the number of a {@link io.jccl.ReduceOp} that supports the type
+     * @param next address of the right operands
+     * @param accumulator address of the left operands, and of the results
+     */
+    public static native void reduce(int type, int op, long next, long accumulator, long count);
+
+    /**
      * Rounds float32 in place as operations with a format between hosts do.
      *
      * @param format a number of {@code Signatures}, not that of the exact format

@@ -89,7 +89,13 @@ public final class Numbers {
     static final int FLOAT8_E5M2 = 11;
 
     @Native
-    static final int DATA_TYPES = 12;
+    static final int INT16 = 12;
+
+    @Native
+    static final int UINT16 = 13;
+
+    @Native
+    static final int DATA_TYPES = 14;
 
     @Native
     static final int SUM = 0;
@@ -267,6 +273,8 @@ public final class Numbers {
             case FLOAT64 -> FLOAT64;
             case FLOAT8_E4M3 -> FLOAT8_E4M3;
             case FLOAT8_E5M2 -> FLOAT8_E5M2;
+            case INT16 -> INT16;
+            case UINT16 -> UINT16;
         };
     }
 

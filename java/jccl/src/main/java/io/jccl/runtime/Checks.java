@@ -192,22 +192,40 @@ final class Checks {
         return buffer;
     }
 
+    /** Refuses an average in an operation that cannot compute one. */
+    static void notAverage(ReduceOp op, String why) {
+        if (op == ReduceOp.AVG) {
+            throw new IllegalArgumentException("op=avg: " + why + "; use SUM, and divide the result");
+        }
+    }
+
     static void sameType(DataBuffer send, DataBuffer recv) {
-        if (send.type() != recv.type()) {
-            throw new IllegalArgumentException("send.type=" + send.type().label() + " recv.type="
-                    + recv.type().label() + ": expected the same type in both buffers");
+        sameType("send", send, "recv", recv);
+    }
+
+    private static void sameType(String firstName, DataBuffer first, String secondName, DataBuffer second) {
+        if (first.type() != second.type()) {
+            throw new IllegalArgumentException(
+                    firstName + ".type=" + first.type().label() + " " + secondName + ".type="
+                            + second.type().label() + ": expected the same type in both buffers");
         }
     }
 
     /** Checks that two buffers have the same type and count, and are the same memory or do not overlap. */
     static void sameCount(DataBuffer send, DataBuffer recv) {
-        sameType(send, recv);
-        if (send.count() != recv.count()) {
-            throw new IllegalArgumentException("send.count=" + send.count() + " recv.count=" + recv.count()
-                    + ": expected the same count in both buffers; set positions and limits, or use slice");
+        sameCount("send", send, "recv", recv);
+    }
+
+    /** Like {@link #sameCount(DataBuffer, DataBuffer)}, for buffers with other names. */
+    static void sameCount(String firstName, DataBuffer first, String secondName, DataBuffer second) {
+        sameType(firstName, first, secondName, second);
+        if (first.count() != second.count()) {
+            throw new IllegalArgumentException(
+                    firstName + ".count=" + first.count() + " " + secondName + ".count=" + second.count()
+                            + ": expected the same count in both buffers; set positions and limits, or use slice");
         }
-        if (!Aliasing.isSame(send, recv) && Aliasing.overlap(send, recv)) {
-            throw overlap("all of recv");
+        if (!Aliasing.isSame(first, second) && Aliasing.overlap(first, second)) {
+            throw overlap(firstName, secondName, "all of " + secondName);
         }
     }
 
@@ -227,7 +245,7 @@ final class Checks {
      */
     static void blockOrApart(DataBuffer large, DataBuffer small, long offset, String block) {
         if (Aliasing.overlap(large, small) && !Aliasing.isSame(large.slice(offset, small.count()), small)) {
-            throw overlap(block);
+            throw overlap("send", "recv", block);
         }
     }
 
@@ -238,9 +256,10 @@ final class Checks {
         }
     }
 
-    private static IllegalArgumentException overlap(String block) {
-        return new IllegalArgumentException("send and recv overlap in part: in place means that both begin at the same "
-                + "element, " + block + "; otherwise pass buffers of separate memory");
+    private static IllegalArgumentException overlap(String firstName, String secondName, String block) {
+        return new IllegalArgumentException(
+                firstName + " and " + secondName + " overlap in part: in place means that both begin at the same "
+                        + "element, " + block + "; otherwise pass buffers of separate memory");
     }
 
     /**

@@ -2,6 +2,9 @@ package io.jccl.runtime;
 
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.ReduceOp;
+import io.jccl.Reduction;
 import io.jccl.UniqueId;
 import io.jccl.WireFormat;
 import io.jccl.init.CommunicatorInitializer;
@@ -119,6 +122,16 @@ public final class Implementation {
         NativeMemory.round(
                 Signatures.wireCode(format), format.seed(), NativeMemory.directAddress(elements), position, count);
         Reference.reachabilityFence(elements);
+    }
+
+    /** See {@link ReduceOp#reduceLocal}. */
+    public void reduceLocal(DataBuffer accumulator, DataBuffer next, ReduceOp op) {
+        LocalReduction.run(accumulator, next, op);
+    }
+
+    /** See {@link Reduction#reduceLocal}. */
+    public void reduceLocal(DataBuffer accumulator, DataBuffer next, Reduction reduction) {
+        LocalReduction.run(accumulator, next, reduction);
     }
 
     /** Returns a direct buffer over existing memory, which must outlive the buffer. */

@@ -6,8 +6,6 @@ import io.jccl.Reduction;
 import io.jccl.nativelib.Code;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.NativeMemory;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.function.LongConsumer;
@@ -172,7 +170,7 @@ final class UserReductions {
             if (first == rank && place(rank, index) != target) {
                 NativeMemory.copy(place(rank, index), target, bytes);
             }
-            Folding folding = new Folding(reduction, accumulator, bytes);
+            LongConsumer folding = next -> LocalReduction.fold(reduction, accumulator, next, bytes);
             for (int i = 1; i < size; i++) {
                 queue.runUserCode(folding, place((first + i) % size, index));
             }
@@ -186,33 +184,6 @@ final class UserReductions {
             return peer == rank
                     ? from + (offsets[rank] + index * chunk) * elementBytes
                     : slots.address() + peer * chunk * elementBytes;
-        }
-    }
-
-    /** Folds elements into one accumulator. */
-    private static final class Folding implements LongConsumer {
-
-        private final Reduction reduction;
-        private final long accumulator;
-        private final long bytes;
-
-        Folding(Reduction reduction, long accumulator, long bytes) {
-            this.reduction = reduction;
-            this.accumulator = accumulator;
-            this.bytes = bytes;
-        }
-
-        @Override
-        public void accept(long next) {
-            if (reduction.function().isPresent()) {
-                reduction.function().get().fold(view(accumulator), view(next));
-            } else {
-                NativeMemory.fold(reduction.address(), reduction.context(), next, accumulator, bytes);
-            }
-        }
-
-        private ByteBuffer view(long address) {
-            return NativeMemory.view(address, Math.toIntExact(bytes)).order(ByteOrder.nativeOrder());
         }
     }
 

@@ -181,7 +181,13 @@ final class DeviceCollectives {
     /** Returns a configuration with one channel, so that host and device add in the same order. */
     static CommunicatorConfig.Builder config(String algorithm, String protocol) {
         return LocalRanks.config()
-                .setting("JCCL_ALGO", algorithm.equals("tree") ? "ring;allreduce:tree" : algorithm)
+                .setting(
+                        "JCCL_ALGO",
+                        switch (algorithm) {
+                            case "tree" -> "ring;allreduce:tree";
+                            case "nvls" -> "ring;allreduce:nvls;reducescatter:nvls;allgather:nvls";
+                            default -> algorithm;
+                        })
                 .setting("JCCL_PROTO", protocol)
                 .setting("JCCL_LL128", "force")
                 .setting("JCCL_CHUNK_BYTES", "1024")

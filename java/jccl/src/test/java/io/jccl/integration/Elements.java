@@ -40,10 +40,12 @@ final class Elements {
         if (op == ReduceOp.PROD) {
             return type.isFloating() ? new double[] {1, 2, -1, 0.5}[draw & 3] : 1 + (draw & 3);
         }
-        boolean unsigned = type == DataType.UINT8 || type == DataType.UINT32 || type == DataType.UINT64;
+        boolean unsigned = !type.isFloating() && type.name().startsWith("U");
         if (unsigned && op != ReduceOp.SUM && op != ReduceOp.AVG) {
-            // Some values of uint8 and uint32 exceed the largest signed value, so that a signed comparison would fail.
-            return (draw % 251) * (type == DataType.UINT32 ? 0x1000000L : 1L);
+            // Some values of uint8, uint16 and uint32 exceed the largest signed value, so that a signed comparison
+            // would
+            // fail.
+            return (double) ((draw % 251L) << Math.max(0, 8 * Math.min(4, type.bytes()) - 8));
         }
         return unsigned ? draw % 13 : draw % 13 - 6;
     }
@@ -73,6 +75,7 @@ final class Elements {
     static void put(ByteBuffer bytes, int offset, DataType type, double value) {
         switch (type) {
             case INT8, UINT8 -> bytes.put(offset, (byte) (long) value);
+            case INT16, UINT16 -> bytes.putShort(offset, (short) (long) value);
             case INT32, UINT32 -> bytes.putInt(offset, (int) (long) value);
             case INT64, UINT64 -> bytes.putLong(offset, (long) value);
             case FLOAT16 -> bytes.putShort(offset, half((float) value));

@@ -198,7 +198,10 @@ final class CheckValues {
     }
 
     private boolean isUnsigned() {
-        return type == DataType.UINT8 || type == DataType.UINT32 || type == DataType.UINT64;
+        return switch (type) {
+            case UINT8, UINT16, UINT32, UINT64 -> true;
+            default -> false;
+        };
     }
 
     private static int mantissaBits(DataType type) {

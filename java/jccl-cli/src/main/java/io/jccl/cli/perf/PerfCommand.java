@@ -111,8 +111,8 @@ public final class PerfCommand implements Callable<Integer> {
             names = {"-t", "--type"},
             paramLabel = "TYPE",
             defaultValue = "float32",
-            description = "int8, uint8, int32, uint32, int64, uint64, float16, bfloat16, float32, float64, "
-                    + "float8_e4m3 or float8_e5m2 (default: ${DEFAULT-VALUE})")
+            description = "int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, "
+                    + "float64, float8_e4m3 or float8_e5m2 (default: ${DEFAULT-VALUE})")
     private String type;
 
     @Option(

@@ -144,7 +144,7 @@ class CheckValuesTest {
     private static BigInteger value(DataType type, long bits) {
         int width = type.bytes() * 8;
         BigInteger unsigned = new BigInteger(Long.toUnsignedString(mask(type, bits)));
-        boolean signed = type == DataType.INT8 || type == DataType.INT32 || type == DataType.INT64;
+        boolean signed = type.name().startsWith("INT");
         return signed && unsigned.testBit(width - 1) ? unsigned.subtract(BigInteger.ONE.shiftLeft(width)) : unsigned;
     }
 
