@@ -22,6 +22,7 @@ import io.jccl.status.ProcessStatus;
 import io.jccl.tuning.HostCosts;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.function.Supplier;
@@ -101,10 +102,15 @@ public final class CommunicatorInitializer {
             CommunicatorStatus status,
             Timeline timeline,
             Supplier<Bootstrap> join) {
+        return endUnlessInitialized(
+                status, () -> new Initialization(config, settings, costs, join.get(), status, timeline).initialize());
+    }
+
+    private static InitializedCommunicator endUnlessInitialized(
+            CommunicatorStatus status, Supplier<InitializedCommunicator> initialize) {
         boolean initialized = false;
         try {
-            InitializedCommunicator communicator =
-                    new Initialization(config, settings, costs, join.get(), status, timeline).initialize();
+            InitializedCommunicator communicator = initialize.get();
             initialized = true;
             return communicator;
         } finally {
@@ -159,7 +165,7 @@ public final class CommunicatorInitializer {
     /** Initialises a communicator of the parent's ranks with the same color; see {@link io.jccl.Communicator#split}. */
     public static Optional<InitializedCommunicator> split(
             InitializedCommunicator parent, int color, int key, CommunicatorConfig config) {
-        Settings settings = InitSettings.load(config);
+        Settings settings = parent.inheritance().map(Inheritance::settings).orElseGet(() -> InitSettings.load(config));
         Timeline timeline = new Timeline("split", System::nanoTime);
         try {
             return parent.membership()
@@ -167,7 +173,7 @@ public final class CommunicatorInitializer {
                             color,
                             key,
                             InitSettings.bootstrap(settings),
-                            membership -> after(parent, config, membership, settings, timeline));
+                            (membership, ranks) -> after(parent, config, membership, settings, timeline, ranks));
         } catch (InterruptedCommunicationException e) {
             String text = "split(color=" + color + " key=" + key + ") on rank=" + parent.rank()
                     + ": the thread that waits was interrupted";
@@ -202,7 +208,7 @@ public final class CommunicatorInitializer {
                 });
     }
 
-    /** Initialises the communicator of a group that was split off or reformed from the parent's. */
+    /** Initialises the communicator of a group that was reformed from the parent's. */
     static InitializedCommunicator after(
             InitializedCommunicator parent,
             CommunicatorConfig config,
@@ -211,5 +217,22 @@ public final class CommunicatorInitializer {
             Timeline timeline) {
         CommunicatorStatus status = parent.status().child(membership.rank(), membership.size());
         return initialize(config, settings, parent.facts().costs(), status, timeline, () -> membership);
+    }
+
+    /** Initialises the communicator of a group that was split off from the parent's and consists of the given ranks. */
+    private static InitializedCommunicator after(
+            InitializedCommunicator parent,
+            CommunicatorConfig config,
+            Bootstrap membership,
+            Settings settings,
+            Timeline timeline,
+            List<Integer> ranks) {
+        if (parent.inheritance().isEmpty()) {
+            return after(parent, config, membership, settings, timeline);
+        }
+        CommunicatorStatus status = parent.status().child(membership.rank(), membership.size());
+        return endUnlessInitialized(status, () -> new Initialization(
+                        config, settings, parent.facts().costs(), membership, status, timeline)
+                .inherit(parent.inheritance().get(), ranks));
     }
 }

@@ -35,6 +35,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -94,8 +95,24 @@ final class EngineConnector {
                 InitSettings.bootstrap(context.settings()), context.membership().localAddress());
         List<PeerIdentity> identities = introduce(engine, addresses);
         Connections connections = agree(engine, identities, plan, addresses);
-        connect(engine, connections.transports(), identities, plan, plan.channels());
+        connect(engine, connections.transports(), infos(identities), plan, plan.channels());
         return connections;
+    }
+
+    /**
+     * Connects to every peer over known transports, and makes the engine ready.
+     *
+     * @param introduce exchanges this engine's connect information, and returns that of all ranks, by rank
+     */
+    void connectInherited(NativeEngine engine, Connections known, Plan plan, Function<byte[], List<byte[]>> introduce) {
+        boolean hasNetwork =
+                known.transports().stream().anyMatch(one -> one.kind().compareTo(TransportKind.SHM) > 0);
+        byte[] mine = engine.connectInfo(hasNetwork ? texts(known.addresses()) : List.of());
+        connect(engine, known.transports(), introduce.apply(mine), plan, plan.channels());
+    }
+
+    private static List<String> texts(List<InetAddress> addresses) {
+        return addresses.stream().map(InetAddress::getHostAddress).toList();
     }
 
     /**
@@ -116,7 +133,7 @@ final class EngineConnector {
             beforeIntroduction.accept(engine);
             List<PeerIdentity> identities = introduce(engine, connections.addresses());
             beforeConnecting.accept(engine, identities);
-            connect(engine, connections.transports(), identities, plan, channels);
+            connect(engine, connections.transports(), infos(identities), plan, channels);
             connected = true;
             return engine;
         } finally {
@@ -128,12 +145,7 @@ final class EngineConnector {
 
     /** Exchanges the connect information of all ranks, and returns it by rank. */
     private List<PeerIdentity> introduce(NativeEngine engine, List<InetAddress> addresses) {
-        List<String> texts = new ArrayList<>();
-        for (InetAddress address : addresses) {
-            texts.add(address.getHostAddress());
-        }
-        byte[] mine = engine.connectInfo(texts);
-        List<byte[]> all = context.allGather(mine);
+        List<byte[]> all = context.allGather(engine.connectInfo(texts(addresses)));
         List<PeerIdentity> identities = new ArrayList<>();
         for (int peer = 0; peer < all.size(); peer++) {
             PeerInfo info = peers.get(peer);
@@ -208,14 +220,14 @@ final class EngineConnector {
         }
     }
 
+    private static List<byte[]> infos(List<PeerIdentity> identities) {
+        return identities.stream().map(PeerIdentity::connectInfo).toList();
+    }
+
     private void connect(
-            NativeEngine engine,
-            List<PeerTransport> transports,
-            List<PeerIdentity> identities,
-            Plan plan,
-            int channels) {
+            NativeEngine engine, List<PeerTransport> transports, List<byte[]> infos, Plan plan, int channels) {
         for (PeerTransport one : transports) {
-            engine.connect(one.peer(), one.kind(), identities.get(one.peer()).connectInfo());
+            engine.connect(one.peer(), one.kind(), infos.get(one.peer()));
         }
         setRingsAndTrees(engine, plan, channels, context.rank());
         engine.setPaths(paths(plan, channels, context.rank()));

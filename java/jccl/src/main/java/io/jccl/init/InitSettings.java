@@ -171,6 +171,14 @@ final class InitSettings {
         return Optional.empty();
     }
 
+    /** Compares a rank's name of the communicator with rank 0's. */
+    static void requireSameName(String first, int peer, String name) {
+        if (!first.equals(name)) {
+            throw SharedSettings.different(
+                    NAME, new SharedSettings.Value(NAME, first), peer, new SharedSettings.Value(NAME, name));
+        }
+    }
+
     /**
      * Returns the values that must be the same on all ranks, by the names of the settings. Files are compared by
      * content, not by path.

@@ -40,16 +40,18 @@ import io.jccl.tuning.SocketStreams;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The initialisation of one communicator on one rank, from the membership to the first operation.
- * {@link #initializeLogged} has one line for each step. Each step calls a lower package and returns a value that later
+ * {@link #initializeLogged} has one line for each step, and {@link #inheritLogged} the fewer steps of a split. Each step calls a lower package and returns a value that later
  * steps need.
  */
 final class Initialization {
@@ -84,10 +86,23 @@ final class Initialization {
         this.timeline = timeline;
     }
 
-    @SuppressWarnings("try") // the log context has its effect while it is open
     InitializedCommunicator initialize() {
+        return logged(this::initializeLogged);
+    }
+
+    /**
+     * Initialises a communicator that was split off from another, whose inheritance it takes.
+     *
+     * @param ranks the ranks of this communicator by their numbers in the other
+     */
+    InitializedCommunicator inherit(Inheritance inherited, List<Integer> ranks) {
+        return logged(() -> inheritLogged(inherited, ranks));
+    }
+
+    @SuppressWarnings("try") // the log context has its effect while it is open
+    private InitializedCommunicator logged(Supplier<InitializedCommunicator> steps) {
         try (LogContext logs = LogContext.of(context.rank(), id())) {
-            return initializeLogged();
+            return giveUpUnlessInitialized(steps);
         }
     }
 
@@ -98,96 +113,179 @@ final class Initialization {
     }
 
     private InitializedCommunicator initializeLogged() {
+        status.joined(membership, id());
+        timeline.step("bootstrap");
+        status.step("exchange of settings and addresses");
+        Optional<GraphFile> graphs = InitSettings.requireSame(context, config.name(), costs);
+        NetPlugin.Choice found = NetPlugin.of(context.settings());
+        ChoiceTuner tuner = Parts.tuner(context, id(), found.plugin());
+        acquired.push(tuner::close);
+        Peers peers = exchangePeers(found, tuner);
+        DeviceConnector.check(context, peers);
+        NetPlugin.Choice plugin = PluginAgreement.of(found, context.rank(), peers);
+        timeline.step("peers");
+        status.step("topology and plan");
+        Surveys surveys = Surveys.exchange(context, peers, plugin.plugin(), graphs);
+        PlanningOptions options = PlanningOptions.of(context.settings(), costs, Parts.expected(context.settings()));
+        CommunicatorPlan planned = plan(peers, surveys, options);
+        timeline.step("topology");
+        status.step("connections");
+        EngineConnector engines = new EngineConnector(
+                context,
+                id(),
+                peers,
+                plugin,
+                SocketStreams.of(context.settings(), planned.shape(), costs, peers.encryptData()),
+                surveys.paths().topology());
+        NativeEngine engine = engines.create(planned.host().channels());
+        acquired.push(engine::destroy);
+        Connections connections = engines.connect(engine, planned.host());
+        Extension extension = Parts.extension(context);
+        List<AddedHostAlgorithm> added = extension.connectHosts(engine, planned.host());
+        timeline.step("connect");
+        status.step("tuning and devices");
+        tuner.begin(planned.host());
+        CommunicatorPlan plan = choose(planned, connections, added, options, peers, tuner);
+        timeline.step("tuning");
+        Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
+        if (stagedDevice.isPresent()) {
+            acquired.push(stagedDevice.get()::destroy);
+        }
+        Optional<ConnectedDevice> device = stagedDevice.isPresent()
+                ? Optional.empty()
+                : new DeviceConnector(
+                                context,
+                                peers,
+                                new Decisions(plan, options),
+                                surveys,
+                                connections,
+                                engines,
+                                extension,
+                                tuner)
+                        .connect();
+        if (device.isPresent()) {
+            acquired.push(device.get()::destroy);
+        }
+        tuner.close();
+        Optional<OperationProfiler> profiler =
+                Parts.profiler(context, id(), plan.host().hosts().size(), found.plugin());
+        if (profiler.isPresent()) {
+            acquired.push(profiler.get()::close);
+        }
+        status.step("barrier");
+        context.barrier();
+        if (membership.isReformed()) {
+            confirm();
+        }
+        timeline.step("barrier");
+        InitializedCommunicator communicator = new InitializedCommunicator(
+                facts(),
+                new ConnectedHost(engine, plan.host(), plan.choices(), connections.transports()),
+                device,
+                stagedDevice,
+                profiler,
+                peers.rendezvousAddresses(),
+                status,
+                Inheritance.of(context.settings(), peers, surveys, graphs, plugin, planned, connections),
+                membership);
+        Optional<String> memberFile = context.settings().get(LaunchSettings.MEMBER_FILE);
+        if (memberFile.isPresent() && !membership.isPart()) {
+            MemberFile.write(Path.of(memberFile.get()), membership);
+        }
+        logReady(communicator, peers, connections, plugin);
+        return communicator;
+    }
+
+    private InitializedCommunicator.Facts facts() {
+        return new InitializedCommunicator.Facts(
+                id(),
+                context.rank(),
+                context.size(),
+                config,
+                costs,
+                context.settings().get(TimeSettings.TIMEOUT),
+                context.settings().get(TimeSettings.INIT_TIMEOUT),
+                context.settings().get(AlgorithmSettings.WIRE_FORMAT));
+    }
+
+    private InitializedCommunicator inheritLogged(Inheritance inherited, List<Integer> ranks) {
+        status.joined(membership, id());
+        timeline.step("bootstrap");
+        status.step("topology and plan");
+        Peers peers = inherited.peers(ranks);
+        status.peers(peers.addresses());
+        boolean isWhole = inherited.isOfAll(ranks);
+        Surveys surveys =
+                isWhole ? inherited.surveys() : Surveys.exchange(context, peers, Optional.empty(), inherited.graphs());
+        PlanningOptions options = PlanningOptions.of(context.settings(), costs, Parts.expected(context.settings()));
+        CommunicatorPlan planned = isWhole ? inherited.planned() : plan(peers, surveys, options);
+        timeline.step("topology");
+        status.step("connections");
+        EngineConnector engines = new EngineConnector(
+                context,
+                id(),
+                peers,
+                inherited.plugin(),
+                SocketStreams.of(context.settings(), planned.shape(), costs, peers.encryptData()),
+                surveys.paths().topology());
+        NativeEngine engine = engines.create(planned.host().channels());
+        acquired.push(engine::destroy);
+        Connections connections = inherited.connections(ranks, context.rank());
+        List<String> rendezvousAddresses = new ArrayList<>();
+        engines.connectInherited(engine, connections, planned.host(), info -> {
+            List<Introduction> all = introduce(info);
+            all.forEach(one -> rendezvousAddresses.add(one.rendezvousAddress()));
+            return all.stream().map(Introduction::connectInfo).toList();
+        });
+        timeline.step("connect");
+        CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), List.of(), options);
+        Optional<OperationProfiler> profiler =
+                Parts.profiler(context, id(), plan.host().hosts().size(), Optional.empty());
+        if (profiler.isPresent()) {
+            acquired.push(profiler.get()::close);
+        }
+        status.step("barrier");
+        context.barrier();
+        timeline.step("barrier");
+        InitializedCommunicator communicator = new InitializedCommunicator(
+                facts(),
+                new ConnectedHost(engine, plan.host(), plan.choices(), connections.transports()),
+                Optional.empty(),
+                Optional.empty(),
+                profiler,
+                List.copyOf(rendezvousAddresses),
+                status,
+                Inheritance.of(
+                        context.settings(),
+                        peers,
+                        surveys,
+                        inherited.graphs(),
+                        inherited.plugin(),
+                        planned,
+                        connections),
+                membership);
+        logReady(communicator, peers, connections, inherited.plugin());
+        return communicator;
+    }
+
+    /** Exchanges what the ranks do not inherit. Returns the introductions by rank. */
+    private List<Introduction> introduce(byte[] connectInfo) {
+        Introduction mine = new Introduction(config.name(), membership.rendezvousAddress(), connectInfo);
+        List<byte[]> all = context.allGather(mine.encode());
+        List<Introduction> introductions = new ArrayList<>();
+        for (int peer = 0; peer < all.size(); peer++) {
+            introductions.add(Introduction.decode(peer, all.get(peer)));
+            InitSettings.requireSameName(
+                    introductions.get(0).name(), peer, introductions.get(peer).name());
+        }
+        return introductions;
+    }
+
+    private InitializedCommunicator giveUpUnlessInitialized(Supplier<InitializedCommunicator> steps) {
         boolean initialized = false;
         String why = "its log says why";
         try {
-            status.joined(membership, id());
-            timeline.step("bootstrap");
-            status.step("exchange of settings and addresses");
-            Optional<GraphFile> graphs = InitSettings.requireSame(context, config.name(), costs);
-            NetPlugin.Choice found = NetPlugin.of(context.settings());
-            ChoiceTuner tuner = Parts.tuner(context, id(), found.plugin());
-            acquired.push(tuner::close);
-            Peers peers = exchangePeers(found, tuner);
-            DeviceConnector.check(context, peers);
-            NetPlugin.Choice plugin = PluginAgreement.of(found, context.rank(), peers);
-            timeline.step("peers");
-            status.step("topology and plan");
-            Surveys surveys = Surveys.exchange(context, peers, plugin.plugin(), graphs);
-            PlanningOptions options = PlanningOptions.of(context.settings(), costs, Parts.expected(context.settings()));
-            CommunicatorPlan planned = plan(peers, surveys, options);
-            timeline.step("topology");
-            status.step("connections");
-            EngineConnector engines = new EngineConnector(
-                    context,
-                    id(),
-                    peers,
-                    plugin,
-                    SocketStreams.of(context.settings(), planned.shape(), costs, peers.encryptData()),
-                    surveys.paths().topology());
-            NativeEngine engine = engines.create(planned.host().channels());
-            acquired.push(engine::destroy);
-            Connections connections = engines.connect(engine, planned.host());
-            Extension extension = Parts.extension(context);
-            List<AddedHostAlgorithm> added = extension.connectHosts(engine, planned.host());
-            timeline.step("connect");
-            status.step("tuning and devices");
-            tuner.begin(planned.host());
-            CommunicatorPlan plan = choose(planned, connections, added, options, peers, tuner);
-            timeline.step("tuning");
-            Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
-            if (stagedDevice.isPresent()) {
-                acquired.push(stagedDevice.get()::destroy);
-            }
-            Optional<ConnectedDevice> device = stagedDevice.isPresent()
-                    ? Optional.empty()
-                    : new DeviceConnector(
-                                    context,
-                                    peers,
-                                    new Decisions(plan, options),
-                                    surveys,
-                                    connections,
-                                    engines,
-                                    extension,
-                                    tuner)
-                            .connect();
-            if (device.isPresent()) {
-                acquired.push(device.get()::destroy);
-            }
-            tuner.close();
-            Optional<OperationProfiler> profiler =
-                    Parts.profiler(context, id(), plan.host().hosts().size(), found.plugin());
-            if (profiler.isPresent()) {
-                acquired.push(profiler.get()::close);
-            }
-            status.step("barrier");
-            context.barrier();
-            if (membership.isReformed()) {
-                confirm();
-            }
-            timeline.step("barrier");
-            InitializedCommunicator communicator = new InitializedCommunicator(
-                    new InitializedCommunicator.Facts(
-                            id(),
-                            context.rank(),
-                            context.size(),
-                            config,
-                            costs,
-                            context.settings().get(TimeSettings.TIMEOUT),
-                            context.settings().get(TimeSettings.INIT_TIMEOUT),
-                            context.settings().get(AlgorithmSettings.WIRE_FORMAT)),
-                    new ConnectedHost(engine, plan.host(), plan.choices(), connections.transports()),
-                    device,
-                    stagedDevice,
-                    profiler,
-                    peers.rendezvousAddresses(),
-                    status,
-                    membership);
-            Optional<String> memberFile = context.settings().get(LaunchSettings.MEMBER_FILE);
-            if (memberFile.isPresent() && !membership.isPart()) {
-                MemberFile.write(Path.of(memberFile.get()), membership);
-            }
-            logReady(communicator, peers, connections, plugin);
+            InitializedCommunicator communicator = steps.get();
             initialized = true;
             timeline.end(id(), context.rank(), context.size(), "");
             return communicator;

@@ -22,6 +22,8 @@ import java.util.Optional;
  * @param rendezvousAddresses the reserved address of each rank, by rank, at which the remaining ranks meet after a
  *     failure
  * @param status the state that {@code jccl ps} shows
+ * @param inheritance the knowledge that communicators inherit which are split off from this one; empty if they inherit
+ *     none
  * @param membership the out-of-band channel for agreements that may be slow, and the control connection for failures
  */
 public record InitializedCommunicator(
@@ -32,6 +34,7 @@ public record InitializedCommunicator(
         Optional<OperationProfiler> profiler,
         List<String> rendezvousAddresses,
         CommunicatorStatus status,
+        Optional<Inheritance> inheritance,
         Bootstrap membership) {
 
     /**

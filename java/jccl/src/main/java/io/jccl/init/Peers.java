@@ -84,15 +84,21 @@ final class Peers {
                 status.addresses(context.membership()),
                 encryptsData(settings, context.rank()),
                 tuner);
-        List<byte[]> all = context.allGather(mine.encode());
+        List<byte[]> encoded = context.allGather(mine.encode());
         List<PeerInfo> peers = new ArrayList<>();
-        for (int peer = 0; peer < all.size(); peer++) {
-            peers.add(PeerInfo.decode(peer, all.get(peer)));
+        for (int peer = 0; peer < encoded.size(); peer++) {
+            peers.add(PeerInfo.decode(peer, encoded.get(peer)));
         }
-        status.peers(peers.stream()
+        Peers all = new Peers(peers);
+        status.peers(all.addresses());
+        return all;
+    }
+
+    /** Returns the addresses of the status servers of all ranks, by rank. */
+    List<PeerAddress> addresses() {
+        return peers.stream()
                 .map(peer -> new PeerAddress(peer.process(), peer.hostId(), peer.statusAddress()))
-                .toList());
-        return new Peers(peers);
+                .toList();
     }
 
     /**

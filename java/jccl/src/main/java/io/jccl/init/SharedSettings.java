@@ -73,7 +73,7 @@ final class SharedSettings {
         return ignored;
     }
 
-    private static BootstrapException different(String setting, Value first, int peer, Value their) {
+    static BootstrapException different(String setting, Value first, int peer, Value their) {
         String name = their == null || their.name.equals(first.name) ? "" : their.name + "=";
         boolean named = first.name.equals(setting) && name.isEmpty();
         return new BootstrapException(first.name + "=\"" + first.text + "\" on rank=0 but "

@@ -32,8 +32,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -256,16 +256,17 @@ public final class Bootstrap implements AutoCloseable {
      * @param color the new group of this rank; negative for none
      * @param key the order of ranks in the new group; equal keys keep the order of this group
      * @param childOptions the settings of the new group
-     * @param initialize makes the result from the new group
+     * @param initialize makes the result from the new group and its ranks, by their numbers in this group
      * @return the result of {@code initialize}, or empty for a negative color
      * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ones by their ranks in
      *     this group
      * @throws PeerFailedException if ranks failed; names them by their ranks in this group
      */
-    public <T> Optional<T> split(int color, int key, BootstrapOptions childOptions, Function<Bootstrap, T> initialize) {
-        return Subgroup.join(client.outOfBand(), color, key, childOptions, group -> {
+    public <T> Optional<T> split(
+            int color, int key, BootstrapOptions childOptions, BiFunction<Bootstrap, List<Integer>, T> initialize) {
+        return Subgroup.join(client.outOfBand(), color, key, childOptions, (group, ranks) -> {
             group.splitFrom(jobKey);
-            return initialize.apply(group);
+            return initialize.apply(group, ranks);
         });
     }
 

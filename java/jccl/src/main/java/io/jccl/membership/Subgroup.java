@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -42,7 +42,11 @@ final class Subgroup {
     private Subgroup() {}
 
     static <T> Optional<T> join(
-            OutOfBandChannel parent, int color, int key, BootstrapOptions options, Function<Bootstrap, T> initialize) {
+            OutOfBandChannel parent,
+            int color,
+            int key,
+            BootstrapOptions options,
+            BiFunction<Bootstrap, List<Integer>, T> initialize) {
         byte[] mine = new WireWriter().i32(color).i32(key).toBytes();
         List<byte[]> all = parent.allGather(mine, options.initTimeout());
         List<Member> members = new ArrayList<>();
@@ -78,7 +82,7 @@ final class Subgroup {
             return Optional.of(naming(members, () -> {
                 Bootstrap group = Bootstrap.join(id, rank, members.size(), options);
                 joined[0] = true;
-                return initialize.apply(group);
+                return initialize.apply(group, parentRanks(members));
             }));
         } catch (BootstrapException e) {
             if (!e.getMessage().contains(PARENT_FAILED)) {
@@ -104,6 +108,10 @@ final class Subgroup {
         }
     }
 
+    private static List<Integer> parentRanks(List<Member> members) {
+        return members.stream().map(Member::parentRank).toList();
+    }
+
     private static Set<Integer> inParent(List<Member> members, Set<Integer> ranks) {
         return ranks.stream()
                 .map(rank -> members.get(rank).parentRank())
@@ -111,8 +119,8 @@ final class Subgroup {
     }
 
     private static String described(List<Member> members, Exception problem) {
-        List<Integer> ranks = members.stream().map(Member::parentRank).toList();
-        return "the communicator of color=" + members.get(0).color() + " and ranks " + RankList.text(ranks)
+        return "the communicator of color=" + members.get(0).color() + " and ranks "
+                + RankList.text(parentRanks(members))
                 + " could not be split off. The following text numbers these ranks from 0, in the order of their keys: "
                 + Causes.describe(problem);
     }

@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -111,7 +110,7 @@ class OutOfBandTest {
     void subgroupsFollowColorAndKey() throws Exception {
         List<String> all = Ranks.run(7, rank -> {
             int color = rank.rank() == 6 ? -1 : rank.rank() % 2;
-            Optional<Bootstrap> half = rank.split(color, -rank.rank(), Ranks.options(), Function.identity());
+            Optional<Bootstrap> half = rank.split(color, -rank.rank(), Ranks.options(), (group, ranks) -> group);
             if (half.isEmpty()) {
                 return "none";
             }
@@ -136,7 +135,7 @@ class OutOfBandTest {
         List<Bootstrap> all = Ranks.join(4, Ranks.options());
         List<Ranks.Outcome<Set<Integer>>> outcomes = Ranks.together(all.stream()
                 .<Callable<Set<Integer>>>map(rank -> () -> {
-                    rank.split(rank.rank() % 2, 0, Ranks.options(), group -> {
+                    rank.split(rank.rank() % 2, 0, Ranks.options(), (group, ranks) -> {
                         if (rank.rank() == 3) {
                             group.giveUp("no memory");
                             return null;
@@ -171,7 +170,7 @@ class OutOfBandTest {
                         rank.outOfBand().allGather(new byte[0], Ranks.SOON);
                         rank.die();
                     } else {
-                        rank.split(0, 0, Ranks.options(), Function.identity());
+                        rank.split(0, 0, Ranks.options(), (group, ranks) -> group);
                     }
                     return Set.of();
                 })

@@ -1,0 +1,78 @@
+package io.jccl.init;
+
+import io.jccl.PeerTransport;
+import io.jccl.config.AlgorithmSettings;
+import io.jccl.config.Settings;
+import io.jccl.init.EngineConnector.Connections;
+import io.jccl.planning.CommunicatorPlan;
+import io.jccl.search.GraphFile;
+import io.jccl.topology.NetPlugin;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+/**
+ * The knowledge of a communicator's ranks that also holds for the communicators that are split off from it, because it
+ * describes the same processes. Only communicators of host memory without plug-ins leave an inheritance; all ranks of a
+ * communicator do or none does.
+ *
+ * @param settings the settings of this rank; those that must be the same on all ranks have been compared
+ * @param peers the ranks
+ * @param surveys the surveys of the ranks
+ * @param graphs the file of graphs, if all ranks have the same
+ * @param plugin the reason why there is no network plug-in
+ * @param planned the plan before tuning
+ * @param connections the transports on which the ranks have agreed
+ */
+record Inheritance(
+        Settings settings,
+        Peers peers,
+        Surveys surveys,
+        Optional<GraphFile> graphs,
+        NetPlugin.Choice plugin,
+        CommunicatorPlan planned,
+        Connections connections) {
+
+    /** Returns the inheritance, or empty if the ranks use GPUs or plug-ins. The same on all ranks. */
+    static Optional<Inheritance> of(
+            Settings settings,
+            Peers peers,
+            Surveys surveys,
+            Optional<GraphFile> graphs,
+            NetPlugin.Choice plugin,
+            CommunicatorPlan planned,
+            Connections connections) {
+        boolean isPlain = peers.all().stream()
+                .allMatch(peer -> peer.device().isEmpty() && peer.netPlugin().isEmpty() && !peer.tuner());
+        return isPlain && !settings.get(AlgorithmSettings.COLLNET_ENABLE)
+                ? Optional.of(new Inheritance(settings, peers, surveys, graphs, plugin, planned, connections))
+                : Optional.empty();
+    }
+
+    /** Returns true if the given ranks are all ranks, in their order. They then have the same plan. */
+    boolean isOfAll(List<Integer> ranks) {
+        return ranks.equals(IntStream.range(0, peers.all().size()).boxed().toList());
+    }
+
+    /** Returns the description of the given ranks, which get new numbers in their order. */
+    Peers peers(List<Integer> ranks) {
+        return isOfAll(ranks) ? peers : new Peers(ranks.stream().map(peers::get).toList());
+    }
+
+    /** Returns the transports between this rank and the given ranks, which get new numbers in their order. */
+    Connections connections(List<Integer> ranks, int newRank) {
+        Map<Integer, PeerTransport> known = new HashMap<>();
+        connections.transports().forEach(one -> known.put(one.peer(), one));
+        List<PeerTransport> transports = new ArrayList<>();
+        for (int peer = 0; peer < ranks.size(); peer++) {
+            if (peer != newRank) {
+                PeerTransport before = known.get(ranks.get(peer));
+                transports.add(new PeerTransport(peer, before.kind(), before.reason()));
+            }
+        }
+        return new Connections(transports, connections.slowestInside(), connections.addresses());
+    }
+}
