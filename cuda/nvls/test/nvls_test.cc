@@ -68,6 +68,7 @@ void put(DataType type, uint8_t* at, int value) {
     case 1:
       return as(static_cast<uint8_t>(value));
     case 2: {
+      if (isInteger(type)) return as(static_cast<uint16_t>(value));
       const float number = static_cast<float>(value);
       return as(
           static_cast<uint16_t>(type == DataType::Float16 ? simt::narrowHalf(number) : simt::narrowBfloat(number)));
@@ -79,7 +80,7 @@ void put(DataType type, uint8_t* at, int value) {
   }
 }
 
-bool isFloat(DataType type) { return sizeOf(type) == 2 || type == DataType::Float32 || type == DataType::Float64; }
+bool isFloat(DataType type) { return sizeOf(type) >= 2 && !isInteger(type); }
 
 int valueOf(int rank, size_t i) { return static_cast<int>((i * 7 + static_cast<size_t>(rank) * 5) % 16); }
 

@@ -206,10 +206,10 @@ class MisuseTest {
                 "remaining=7 type=float32: expected a multiple of 4 bytes; set the buffer's limit");
         refused(
                 () -> DataBuffer.of(new short[2], DataType.INT8),
-                "type=int8: expected float16 or bfloat16; any type may be read from a ByteBuffer");
+                "type=int8: expected int16, uint16, float16 or bfloat16; any type may be read from a ByteBuffer");
         refused(
                 () -> DataBuffer.of(new short[2], DataType.FLOAT8_E4M3),
-                "type=float8_e4m3: expected float16 or bfloat16; any type may be read from a ByteBuffer");
+                "type=float8_e4m3: expected int16, uint16, float16 or bfloat16; any type may be read from a ByteBuffer");
         refused(
                 () -> DataBuffer.of(new byte[2], DataType.FLOAT16),
                 "type=float16: expected int8, uint8, float8_e4m3 or float8_e5m2; any type may be read from a ByteBuffer");
