@@ -376,6 +376,9 @@ public sealed interface Communicator extends ArrayOperations<Work>, AutoCloseabl
      * rank. All ranks call this method, and it returns when all have called it. If the thread is interrupted while it
      * waits, this communicator fails, and the failure names this rank to the others.
      *
+     * <p>{@code split(0, rank())} copies the communicator. The new communicator fails and closes independently of this
+     * one, in any order.
+     *
      * @param color the number of the new communicator that this rank joins; negative for none
      * @param key determines the order in the new communicator
      * @return the new communicator, or empty if {@code color} is negative

@@ -8,6 +8,7 @@ import io.jccl.wire.FrameLink;
 import io.jccl.wire.FrameType;
 import io.jccl.wire.LastEntered;
 import io.jccl.wire.Limits;
+import io.jccl.wire.Link;
 import io.jccl.wire.Reactor;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
@@ -36,6 +37,7 @@ final class CompleteGroup implements Coordinator.Output {
     private final LongSupplier clock;
     private final long heartbeatIntervalNanos;
     private final Reactor reactor;
+    private final Runnable tickSoon;
     private final Runnable whenAllLeft;
     private final RankLinks links;
     private final PendingGathers gathers;
@@ -55,17 +57,26 @@ final class CompleteGroup implements Coordinator.Output {
      * Takes over the connections of all ranks.
      *
      * @param all the connections in the order of ranks
+     * @param hasRelays true if ranks pass on long answers of gathers
+     * @param tickSoon makes the next {@link #tick} due
      * @param whenAllLeft is called when no rank is connected any more, perhaps repeatedly
      */
-    CompleteGroup(List<FrameLink> all, BootstrapOptions options, Reactor reactor, Runnable whenAllLeft) {
+    CompleteGroup(
+            List<? extends Link> all,
+            BootstrapOptions options,
+            boolean hasRelays,
+            Reactor reactor,
+            Runnable tickSoon,
+            Runnable whenAllLeft) {
         this.size = all.size();
         this.clock = options.clock();
         this.heartbeatIntervalNanos = options.heartbeatInterval(size).toNanos();
         this.reactor = reactor;
+        this.tickSoon = tickSoon;
         this.whenAllLeft = whenAllLeft;
         this.links = new RankLinks(all);
         this.gathers = new PendingGathers(size);
-        this.answers = new GatherAnswers(size);
+        this.answers = new GatherAnswers(hasRelays);
         this.lastHeartbeat = clock.getAsLong();
         this.coordinator = new Coordinator(
                 size,
@@ -78,7 +89,6 @@ final class CompleteGroup implements Coordinator.Output {
     /** Welcomes all ranks. */
     void welcome(RankRegistration registration) {
         for (int rank = 0; rank < size; rank++) {
-            links.of(rank).allowLongFrames();
             links.send(rank, FrameType.WELCOME, new WireWriter().blob(registration.blob(Relay.above(rank))));
         }
     }
@@ -130,10 +140,11 @@ final class CompleteGroup implements Coordinator.Output {
             case FIN -> coordinator.fin(rank, Position.read(body), clock.getAsLong());
             case STATUS -> status(rank, body);
             case GIVE_UP -> LOG.debug("rank={} gave up when all had come", rank);
+            case CLOSED -> onClosed(rank, "it closed its communicator without leaving it", 0);
             default -> throw new WireException(
                     "frame=" + type + " rank=" + rank + ": the coordinator does not accept it");
         }
-        reactor.tickSoon();
+        tickSoon.run();
     }
 
     private void gather(int rank, WireReader body) {
@@ -241,7 +252,7 @@ final class CompleteGroup implements Coordinator.Output {
             giveUp(Standstill.text(0, stoodStillMillis));
         }
         coordinator.lost(rank, why, clock.getAsLong());
-        reactor.tickSoon();
+        tickSoon.run();
     }
 
     /** Reports to all ranks that rank 0 gives up. */
@@ -264,7 +275,7 @@ final class CompleteGroup implements Coordinator.Output {
     }
 
     private void letGo(int rank) {
-        FrameLink link = links.of(rank);
+        Link link = links.of(rank);
         if (link != null) {
             links.remove(rank); // removed before the next calls, because these may throw and are not repeated
             link.send(FrameLink.encode(FrameType.FIN_ACK, new byte[0]));
@@ -310,5 +321,15 @@ final class CompleteGroup implements Coordinator.Output {
         WireWriter left = new WireWriter();
         lastEntered.write(left);
         links.broadcast(FrameLink.encode(FrameType.LEFT, left.toBytes()));
+    }
+
+    /** Returns true if a rank has not left and its connection is not lost. */
+    boolean isHere(int rank) {
+        return links.of(rank) != null;
+    }
+
+    /** Closes the connections to the ranks that are still here. */
+    void close() {
+        links.close();
     }
 }

@@ -10,8 +10,10 @@ import io.jccl.rendezvous.RankRegistration;
 import io.jccl.wire.ErrorFrame;
 import io.jccl.wire.FrameLink;
 import io.jccl.wire.FrameType;
+import io.jccl.wire.GroupLink;
 import io.jccl.wire.Handshake;
 import io.jccl.wire.LastEntered;
+import io.jccl.wire.Link;
 import io.jccl.wire.Reactor;
 import io.jccl.wire.WireException;
 import io.jccl.wire.WireReader;
@@ -20,19 +22,22 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * One rank's connection to the {@link CoordinatorServer} for the life of its communicator. Reads on one thread,
  * dispatches frames to {@link OutOfBandChannel} and {@link Control}, passes answers on through its {@link Relay}, sends
- * heartbeats, and notices when the coordinator's heartbeats stop.
+ * heartbeats, and notices when the coordinator's heartbeats stop. Groups that were split off share the connection, but
+ * nothing else.
  */
-public final class CoordinatorConnection implements Closeable, FrameLink.Owner, Relay.Receiver {
+public final class CoordinatorConnection implements Closeable, SharedConnection.Group, Relay.Receiver {
 
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorConnection.class);
 
@@ -53,11 +58,13 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     private final long timeoutNanos;
     private final InetAddress localAddress;
     private final Reactor reactor;
-    private final boolean ownsReactor;
-    private final Relay relay;
+    private final SharedConnection shared;
+    private final long number; // of the group
+    private final int[] sharedRanks; // the group's ranks by their numbers in the group that made the connection
+    private final Relay relay; // null if the group has no relays
     private final byte[] above; // the addresses of the rank that passes answers to this rank
-    private final Reactor.Ticker ticker;
-    private final FrameLink link;
+    private Reactor.Ticker ticker; // used by the reactor's thread
+    private final Link link;
     private final OutOfBandChannel outOfBand;
     private final Control control;
     private final CountDownLatch finAcked = new CountDownLatch(1);
@@ -65,7 +72,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     private final String breakDownText;
     private final ErrorFrame breakDownReport;
     private final HeartbeatFrame heartbeat;
-    private volatile long heardAt; // time at which the last frame arrived; written by the reactor's thread
+    private volatile long heardAt; // silence before this time does not count; written by the reactor's thread
     private long lastHeartbeat;
     private long lastRelayed; // the number of the last answer that this rank passed on
     private volatile boolean closing;
@@ -116,8 +123,10 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
             try {
                 long initMillis = options.initTimeout().toMillis();
                 byte[] above = stream.awaitWelcome(who, relaying, true, initMillis, deadline);
-                reactor.invoke(() -> made[0] =
-                        new CoordinatorConnection(hello, stream, reactor, shared == null, relay, above, options));
+                reactor.invoke(() -> {
+                    made[0] = first(hello, stream, reactor, shared == null, relay, above, options);
+                    made[0].start();
+                });
             } finally {
                 if (made[0] == null) {
                     stream.close();
@@ -137,7 +146,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
      * Takes over the connection of a rank that has been welcomed. Called on the reactor's thread, or before that thread
      * starts.
      */
-    private CoordinatorConnection(
+    private static CoordinatorConnection first(
             RankRegistration.Hello hello,
             FrameStream stream,
             Reactor reactor,
@@ -146,10 +155,53 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
             byte[] above,
             BootstrapOptions options) {
         int rank = hello.rank();
+        InetAddress local = stream.localAddress();
+        try {
+            SharedConnection connection = new SharedConnection(
+                    reactor, ownsReactor, options.clock(), owner -> new FrameLink(reactor, stream.release(), owner));
+            int[] ranks = IntStream.range(0, hello.size()).toArray();
+            return new CoordinatorConnection(connection, GroupLink.FIRST, rank, ranks, local, relay, above, options);
+        } catch (IOException e) {
+            throw new BootstrapException("rank=" + rank + ": lost the connection to rank 0: " + Causes.describe(e), e);
+        }
+    }
+
+    /**
+     * Enters a group of some ranks of this group, which uses this group's connection. Rank 0 of both groups is the same.
+     * All ranks of the new group call this at about the same time.
+     *
+     * @param ofGroup identifies the group; not {@link GroupLink#FIRST}
+     * @param rank this rank in the new group
+     * @param ranks the ranks of the new group, in its order, by their numbers in this group
+     * @throws BootstrapException if the connection is closed
+     */
+    public CoordinatorConnection enter(long ofGroup, int rank, List<Integer> ranks, BootstrapOptions options) {
+        int[] known = ranks.stream().mapToInt(one -> sharedRanks[one]).toArray();
+        CoordinatorConnection entered =
+                new CoordinatorConnection(shared, ofGroup, rank, known, localAddress, null, new byte[0], options);
+        reactor.execute(entered::start);
+        WireWriter content = new WireWriter().i32(known.length);
+        for (int one : known) {
+            content.i32(one);
+        }
+        entered.send(FrameType.ENTER, content);
+        return entered;
+    }
+
+    private CoordinatorConnection(
+            SharedConnection shared,
+            long number,
+            int rank,
+            int[] sharedRanks,
+            InetAddress localAddress,
+            Relay relay,
+            byte[] above,
+            BootstrapOptions options) {
+        int size = sharedRanks.length;
         clock = options.clock();
-        intervalNanos = options.heartbeatInterval(hello.size()).toNanos();
+        intervalNanos = options.heartbeatInterval(size).toNanos();
         timeoutNanos = options.heartbeatTimeout().toNanos();
-        localAddress = stream.localAddress();
+        this.localAddress = localAddress;
         heardAt = clock.getAsLong();
         standstill = new Standstill(timeoutNanos, heardAt);
         lastHeartbeat = heardAt;
@@ -159,11 +211,13 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
                 new WireWriter().u8(ReportKind.ABORT.ordinal()).i64(0).i64(0).toBytes(),
                 breakDownText,
                 new byte[0]);
-        this.reactor = reactor;
-        this.ownsReactor = ownsReactor;
+        this.reactor = shared.reactor();
+        this.shared = shared;
+        this.number = number;
+        this.sharedRanks = sharedRanks;
         this.relay = relay;
         this.above = above;
-        outOfBand = new OutOfBandChannel(rank, hello.size(), timeoutNanos / BYPASS, this::send);
+        outOfBand = new OutOfBandChannel(rank, size, timeoutNanos / BYPASS, this::send);
         control = new Control(rank, new Control.Output() {
             @Override
             public void send(FrameType type, WireWriter content) {
@@ -172,7 +226,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
 
             @Override
             public boolean coordinatorIsSilent() {
-                return clock.getAsLong() - heardAt >= timeoutNanos / 2;
+                return clock.getAsLong() - heardAt() >= timeoutNanos / 2;
             }
 
             @Override
@@ -186,14 +240,18 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
             }
         });
         heartbeat = new HeartbeatFrame(control);
-        try {
-            link = new FrameLink(reactor, stream.release(), this);
-        } catch (IOException e) {
-            throw new BootstrapException("rank=" + rank + ": lost the connection to rank 0: " + Causes.describe(e), e);
-        }
-        link.allowLongFrames();
+        link = shared.add(number, this);
+    }
+
+    /** Begins the regular work. Called on the reactor's thread, or before that thread starts. */
+    private void start() {
         ticker = reactor.every(this::tick);
-        reactor.onBreakDown(this::brokenDown);
+    }
+
+    /** Returns the time at which the coordinator was last heard. */
+    private long heardAt() {
+        long ofConnection = shared.heardAt();
+        return ofConnection - heardAt > 0 ? ofConnection : heardAt;
     }
 
     /** Connects this rank to the rank from which it receives the answers of gathers. Blocks. */
@@ -221,13 +279,13 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     private long tick(long now) {
         long gap = standstill.tick(now);
         if (gap > timeoutNanos / 2) {
-            heardAt = heardAt + gap; // this process itself was stopped, so the coordinator's silence proves nothing
+            heardAt = heardAt() + gap; // this process itself was stopped, so the coordinator's silence proves nothing
         }
         if (now - lastHeartbeat >= intervalNanos) {
             lastHeartbeat = now;
             sendShort(heartbeat.next());
         }
-        if (!closing && now - heardAt >= timeoutNanos) {
+        if (!closing && now - heardAt() >= timeoutNanos) {
             endSilentConnection(now);
         }
         return intervalNanos;
@@ -247,16 +305,11 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     }
 
     @Override
-    public void onAlive(FrameLink from) {
-        heardAt = clock.getAsLong();
-    }
-
-    @Override
-    public void onFrame(FrameLink from, FrameType type, WireReader body) {
+    public void onFrame(FrameType type, WireReader body) {
         switch (type) {
             case ASK -> sendShort(heartbeat.next());
             case HEARTBEAT -> {
-                outOfBand.onHeartbeat(body.i64(), heardAt);
+                outOfBand.onHeartbeat(body.i64(), heardAt());
                 control.noteEnteredByAllOnDevice(body.i64());
                 body.end();
             }
@@ -267,6 +320,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
             case FAILURE -> control.decide(Codecs.decodeFailure(body, outOfBand.size()));
             case LEFT -> control.left(LastEntered.read(body));
             case FIN_ACK -> finAcked.countDown();
+            case CLOSED -> lost("it closed the communicator");
             default -> throw new WireException("frame=" + type + ": a rank does not accept it");
         }
     }
@@ -275,7 +329,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     public void gathered(WireReader body) {
         WireReader whole = body.copy();
         long number = body.i64();
-        if (body.flag() && number > lastRelayed) {
+        if (body.flag() && number > lastRelayed && relay != null) {
             lastRelayed = number;
             relay.passOn(whole);
         }
@@ -295,7 +349,8 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
      *
      * @throws Error if this method must be called again
      */
-    private void brokenDown(Throwable error) {
+    @Override
+    public void brokenDown(Throwable error) {
         if (closing) {
             return;
         }
@@ -307,7 +362,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     }
 
     @Override
-    public void onClosed(FrameLink from, String why) {
+    public void onClosed(String why) {
         lost(why);
     }
 
@@ -336,7 +391,7 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
      * off.
      */
     private void endSilentConnection(long now) {
-        String why = "silent for " + TimeUnit.NANOSECONDS.toMillis(now - heardAt)
+        String why = "silent for " + TimeUnit.NANOSECONDS.toMillis(now - heardAt())
                 + " ms, longer than the heartbeat time-out" + StalledConnections.hint();
         cutOff = true;
         link.close();
@@ -367,14 +422,14 @@ public final class CoordinatorConnection implements Closeable, FrameLink.Owner, 
     }
 
     private void release() {
-        if (ownsReactor) {
-            reactor.close();
-            return;
-        }
-        reactor.execute(() -> {
-            ticker.end();
+        if (number != GroupLink.FIRST) {
             link.close();
-            relay.close();
+        }
+        shared.leave(number, () -> {
+            ticker.end();
+            if (relay != null) {
+                relay.close();
+            }
         });
     }
 

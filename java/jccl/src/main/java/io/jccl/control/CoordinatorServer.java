@@ -6,9 +6,11 @@ import io.jccl.rendezvous.FrameStream;
 import io.jccl.rendezvous.RankRegistration;
 import io.jccl.wire.FrameLink;
 import io.jccl.wire.FrameType;
+import io.jccl.wire.GroupLink;
 import io.jccl.wire.Handshake;
 import io.jccl.wire.LastEntered;
 import io.jccl.wire.Limits;
+import io.jccl.wire.Reactor;
 import io.jccl.wire.Server;
 import io.jccl.wire.SessionKeys;
 import io.jccl.wire.WireException;
@@ -17,20 +19,25 @@ import io.jccl.wire.WireWriter;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SortedSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The server in rank 0's process to which every rank, including rank 0, keeps one connection for the life of the
- * communicator. Registers the ranks, then passes their frames to the {@link CompleteGroup}. The methods are in the order
- * of the table in {@code docs/agreement.md}. Uses one thread.
+ * communicator. Registers the ranks, then passes their frames to the {@link CompleteGroup}, and to the
+ * {@link SplitGroup}s that share the connections. The methods are in the order of the table in
+ * {@code docs/agreement.md}. Uses one thread.
  */
-public final class CoordinatorServer implements Closeable, Server.Service {
+public final class CoordinatorServer implements Closeable, Server.Service, LingeringServers.Lingering {
 
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorServer.class);
 
@@ -41,7 +48,6 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     private static final long TASK_MILLIS = 1000;
 
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
-    private static final long FAILED_CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** The text before an error of the JVM that breaks this server down. */
     static final String BREAK_DOWN = "the coordinator on rank 0 cannot go on after an error of its JVM: ";
@@ -56,17 +62,23 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     private final CountDownLatch ended = new CountDownLatch(1); // counted down when a server that lingers closes
     // counted down when all ranks were sent the reason why there will be no group
     private final CountDownLatch allNotified = new CountDownLatch(1);
-    private volatile boolean everybodyLeft; // set by the server's thread
     private volatile CompleteGroup group; // null until all ranks have registered; set by the server's thread
     private FrameLink rendezvous; // rank 0's connection to the rendezvous server, until all ranks have registered
-    private boolean lingers; // true if the server will close at endNanos
-    private long endNanos;
-    private LastEntered farewell; // the last operations of rank 0, which has closed its communicator; or null
+    private final Departure departure;
+    private final Map<Long, SplitGroup> splits = new HashMap<>(); // by number; used by the server's thread
+    private final Map<Long, Runnable> whenSplitEnds = new HashMap<>(); // by number; used by the server's thread
+    private final int[] splitsOfRank; // by rank: number of split groups that use its connection
+    private final long[] next; // by rank: number of the group of its next frame
+    private volatile int splitCount; // size of `splits`
+    private boolean firstEnded; // true if only split groups still use the server
 
     /** Starts a coordinator for a group of the given size. Listens on one address or, if it is null, on all. */
     public CoordinatorServer(BootstrapOptions options, InetAddress address, byte[] secret, int size) {
         this.size = size;
         this.options = options;
+        this.departure = new Departure(options);
+        this.splitsOfRank = new int[size];
+        this.next = new long[size];
         this.heartbeatIntervalNanos = options.heartbeatInterval(size).toNanos();
         this.clock = options.clock();
         this.standstill = new Standstill(options.heartbeatTimeout().toNanos(), clock.getAsLong());
@@ -85,9 +97,14 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     private AwaitedRanks.Waiting awaited(String communicator) {
-        return group == null
-                ? registration.awaited("the coordinator waits for ranks to connect")
-                : group.awaited(communicator);
+        if (group == null) {
+            return registration.awaited("the coordinator waits for ranks to connect");
+        }
+        AwaitedRanks.Waiting ofFirst = group.awaited(communicator);
+        return Stream.concat(Stream.of(ofFirst), splits.values().stream().map(SplitGroup::awaited))
+                .filter(waiting -> !waiting.ranks().isEmpty())
+                .findFirst()
+                .orElse(ofFirst);
     }
 
     public int port() {
@@ -114,7 +131,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
             if (rank < 0) {
                 throw new WireException("frame=" + type + " remote=" + link.remote() + ": the group is complete");
             }
-            group.onFrame(rank, type, body);
+            onFrame(rank, type, body);
             return;
         }
         switch (type) {
@@ -124,11 +141,79 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
+    private void onFrame(int rank, FrameType type, WireReader body) {
+        if (type == FrameType.CONTEXT) {
+            next[rank] = body.i64();
+            body.end();
+            return;
+        }
+        long number = next[rank];
+        if (!type.isRepeatable()) {
+            next[rank] = GroupLink.FIRST;
+        }
+        if (number == GroupLink.FIRST) {
+            group.onFrame(rank, type, body);
+        } else if (type == FrameType.ENTER) {
+            enter(rank, number, body);
+        } else if (splits.containsKey(number)) { // else the group has ended
+            splits.get(number).onFrame(rank, type, body);
+        }
+        next[rank] = GroupLink.FIRST;
+    }
+
+    /** Lets a rank enter a group that was split off. The first rank makes the group. */
+    private void enter(int rank, long number, WireReader body) {
+        int[] members = new int[body.i32In("size", 1, size)];
+        for (int i = 0; i < members.length; i++) {
+            members[i] = body.i32In("rank", 0, size - 1);
+        }
+        body.end();
+        SplitGroup split = splits.get(number);
+        if (split == null) {
+            List<FrameLink> all = registration.links();
+            split = new SplitGroup(
+                    number,
+                    members,
+                    one -> new GroupLink(all.get(one), number, false, () -> true),
+                    options,
+                    server.reactor(),
+                    () -> splitEnded(number, members));
+            splits.put(number, split);
+            splitCount = splits.size();
+            for (int member : members) {
+                splitsOfRank[member]++;
+            }
+        }
+        split.enter(rank);
+    }
+
+    private void splitEnded(long number, int[] members) {
+        splits.remove(number);
+        splitCount = splits.size();
+        for (int member : members) {
+            splitsOfRank[member]--;
+        }
+        Runnable then = whenSplitEnds.remove(number);
+        if (then != null) {
+            then.run();
+        }
+        if (firstEnded && splits.isEmpty()) {
+            server.close();
+        }
+    }
+
     private void hello(FrameLink link, WireReader body) {
         if (registration.join(link, RankRegistration.Hello.read(body))) {
             leaveRendezvous();
             server.releaseSpareDescriptor();
-            group = new CompleteGroup(registration.links(), options, server.reactor(), this::allLeft);
+            List<GroupLink> links = new ArrayList<>();
+            for (FrameLink one : registration.links()) {
+                int rank = links.size();
+                one.allowLongFrames();
+                links.add(new GroupLink(one, GroupLink.FIRST, true, () -> splitsOfRank[rank] > 0));
+            }
+            Reactor reactor = server.reactor();
+            group = new CompleteGroup(links, options, Relay.isUsed(size), reactor, reactor::tickSoon, this::allLeft);
             group.welcome(registration);
         }
         countDownIfAllNotified();
@@ -149,7 +234,9 @@ public final class CoordinatorServer implements Closeable, Server.Service {
         if (group == null) {
             registration.lose(link, why);
         } else {
-            group.onClosed(rank, why, standstill.millis(clock.getAsLong()));
+            long millis = standstill.millis(clock.getAsLong());
+            group.onClosed(rank, why, millis);
+            List.copyOf(splits.values()).forEach(split -> split.onClosed(rank, why, millis));
         }
     }
 
@@ -235,17 +322,18 @@ public final class CoordinatorServer implements Closeable, Server.Service {
             registration.fail(RankRegistration.Cause.REFUSED, List.of(), BREAK_DOWN + error);
         } else {
             group.breakDown(error);
+            splits.values().forEach(split -> split.breakDown(error));
         }
     }
 
     @Override
     public long onTick(long now) {
         standstill.tick(now);
-        if (lingers && now - endNanos >= 0) {
+        if (departure.isDue(now)) {
             end();
         }
-        long next = group == null ? heartbeatIntervalNanos : group.tick(now);
-        return lingers ? Math.min(next, endNanos - now) : next;
+        boolean isIdle = group == null || firstEnded;
+        return departure.next(now, isIdle ? heartbeatIntervalNanos : group.tick(now));
     }
 
     /** Reports to all ranks that rank 0 gives up. Called before this coordinator is closed. */
@@ -266,7 +354,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
      * when it ends. Only if it is ending already does this call wait.
      */
     public void closeAfterOthers(LastEntered lastEntered) {
-        if (everybodyLeft) {
+        if (departure.hasAllLeft() && splitCount == 0) {
             server.close();
             return;
         }
@@ -278,36 +366,60 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     }
 
     private void linger(LastEntered lastEntered) {
-        long nanos = options.closeTimeout().toNanos();
-        boolean failed = group != null && group.hasFailed();
-        endNanos = clock.getAsLong() + (failed ? Math.min(nanos, FAILED_CLOSE_NANOS) : nanos);
-        farewell = lastEntered;
-        lingers = true;
-        if (everybodyLeft) {
+        departure.begin(lastEntered, group != null && group.hasFailed(), clock.getAsLong());
+        if (departure.hasAllLeft()) {
             end();
         }
     }
 
     private void allLeft() {
-        everybodyLeft = true;
-        if (lingers) {
+        departure.allLeft();
+        if (departure.hasBegun()) {
             end();
         }
     }
 
     private void end() {
-        lingers = false;
-        if (farewell != null && group != null && !everybodyLeft) {
-            group.left(farewell);
+        departure.end(group);
+        if (splits.isEmpty()) {
+            server.close();
+        } else {
+            firstEnded = true; // the last split group closes the server
+            group.close();
         }
-        server.close();
         LingeringServers.remove(this);
         ended.countDown();
     }
 
     /** Waits until a server that lingers has closed, at most a second longer than it lingers. */
-    void awaitEnd() {
-        await(ended, options.closeTimeout().toMillis() + TASK_MILLIS);
+    @Override
+    public void awaitEnd() {
+        awaitEnd(ended);
+    }
+
+    void awaitEnd(CountDownLatch latch) {
+        await(latch, options.closeTimeout().toMillis() + TASK_MILLIS);
+    }
+
+    /**
+     * Returns the coordinator of a group that is split off, for rank 0 of that group. Its ranks enter it by
+     * {@link CoordinatorConnection#enter}.
+     */
+    public SplitCoordinator split(long number) {
+        return new SplitCoordinator(this, number);
+    }
+
+    /** Ends a split group when its other ranks have left. Runs a task when it has ended. */
+    void closeSplit(long number, LastEntered lastEntered, Runnable then) {
+        server.reactor().execute(() -> {
+            SplitGroup split = splits.get(number);
+            if (split == null) {
+                then.run();
+            } else {
+                whenSplitEnds.put(number, then);
+                split.closeAfterOthers(lastEntered, clock.getAsLong());
+            }
+        });
     }
 
     /**
@@ -317,8 +429,7 @@ public final class CoordinatorServer implements Closeable, Server.Service {
     public void closeSoon() {
         execute(() -> {
             if (registration.failed()) {
-                endNanos = clock.getAsLong() + LINGER_NANOS;
-                lingers = true;
+                departure.beginWithoutGroup(LINGER_NANOS, clock.getAsLong());
             } else {
                 server.close();
             }

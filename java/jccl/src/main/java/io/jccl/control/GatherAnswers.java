@@ -23,15 +23,16 @@ final class GatherAnswers {
      */
     private static final int SHORT_BYTES = 256;
 
-    private final int size;
+    private final boolean hasRelays;
     private final Set<Integer> unrelayed = new HashSet<>(); // ranks without a connection to the rank above
     private final Map<Integer, Integer> asked = new HashMap<>(); // by rank: number of its requests for the last answer
     private long number; // number of the gather that was answered last
     private boolean relayed;
     private ByteBuffer frame;
 
-    GatherAnswers(int size) {
-        this.size = size;
+    /** @param hasRelays true if ranks may pass answers on */
+    GatherAnswers(boolean hasRelays) {
+        this.hasRelays = hasRelays;
     }
 
     /** Makes the answer of a complete gather. */
@@ -40,7 +41,7 @@ final class GatherAnswers {
         GatherTable.write(table, parts);
         byte[] bytes = table.toBytes();
         number = ofNumber;
-        relayed = Relay.isUsed(size) && bytes.length > SHORT_BYTES;
+        relayed = hasRelays && bytes.length > SHORT_BYTES;
         frame = FrameLink.encode(
                 FrameType.GATHERED,
                 new WireWriter().i64(number).flag(relayed).raw(bytes).toBytes());

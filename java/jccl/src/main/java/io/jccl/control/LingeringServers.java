@@ -12,13 +12,20 @@ import java.util.Set;
  */
 final class LingeringServers {
 
-    private static final Set<CoordinatorServer> SERVERS = new HashSet<>();
+    /** A coordinator that lingers. */
+    interface Lingering {
+
+        /** Waits until the coordinator has ended, for a limited time. */
+        void awaitEnd();
+    }
+
+    private static final Set<Lingering> SERVERS = new HashSet<>();
     private static ExitHook exitHook;
 
     private LingeringServers() {}
 
     /** Adds a server; returns false if the JVM is ending already. */
-    static synchronized boolean add(CoordinatorServer server) {
+    static synchronized boolean add(Lingering server) {
         if (exitHook == null) {
             Optional<ExitHook> added = ExitHook.add("jccl-exit", LingeringServers::awaitAll);
             if (added.isEmpty()) {
@@ -31,18 +38,18 @@ final class LingeringServers {
     }
 
     /** Removes a server that has closed. Does nothing if it was not added. */
-    static synchronized void remove(CoordinatorServer server) {
+    static synchronized void remove(Lingering server) {
         if (SERVERS.remove(server) && SERVERS.isEmpty()) {
             exitHook.remove();
             exitHook = null;
         }
     }
 
-    private static synchronized List<CoordinatorServer> all() {
+    private static synchronized List<Lingering> all() {
         return List.copyOf(SERVERS);
     }
 
     private static void awaitAll() {
-        all().forEach(CoordinatorServer::awaitEnd);
+        all().forEach(Lingering::awaitEnd);
     }
 }

@@ -48,6 +48,7 @@ public final class OutOfBandChannel implements OutOfBand {
     // The fields below are guarded by this.
     private final Map<MessageKey, Deque<byte[]>> messages = new HashMap<>();
     private long number;
+    private boolean hasMet; // true if an answer of a gather has come, so all ranks had entered the group
     private boolean answered = true; // true if the answer of the last gather has come
     private long sentNumber; // the gather whose answer the coordinator is known to have sent
     private long sentAt; // time at which this rank learned that the answer was sent, or last asked for it
@@ -219,6 +220,7 @@ public final class OutOfBandChannel implements OutOfBand {
     synchronized void onGathered(long ofNumber, WireReader table) {
         if (ofNumber == number && !answered) {
             answered = true;
+            hasMet = true;
             gathered = table;
             notifyAll();
         }
@@ -265,6 +267,16 @@ public final class OutOfBandChannel implements OutOfBand {
         tasks.forEach(Runnable::run);
     }
 
+    /** Like {@link #fail}, but does nothing if all ranks have met on this network. */
+    public void failUnlessMet(Supplier<JcclException> cause) {
+        synchronized (this) {
+            if (hasMet) {
+                return;
+            }
+        }
+        fail(cause);
+    }
+
     /** Runs a task when this network fails, or at once if it has failed. The task must not wait. */
     public void whenFailed(Runnable task) {
         boolean now;
@@ -275,6 +287,11 @@ public final class OutOfBandChannel implements OutOfBand {
         if (now) {
             task.run();
         }
+    }
+
+    /** Returns true if this network has failed. */
+    public synchronized boolean hasFailed() {
+        return failure != null;
     }
 
     /** Cancels {@link #whenFailed} for a task. */

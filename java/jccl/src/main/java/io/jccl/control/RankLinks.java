@@ -2,6 +2,7 @@ package io.jccl.control;
 
 import io.jccl.wire.FrameLink;
 import io.jccl.wire.FrameType;
+import io.jccl.wire.Link;
 import io.jccl.wire.WireWriter;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -9,17 +10,17 @@ import java.util.List;
 /** The connections of the {@link CompleteGroup}, by rank. Used only by the server's thread. */
 final class RankLinks {
 
-    private final FrameLink[] links; // null for a rank that is gone
+    private final Link[] links; // null for a rank that is gone
     private int here; // number of ranks that are not gone
 
     /** Takes the connections of all ranks, in their order. */
-    RankLinks(List<FrameLink> all) {
-        links = all.toArray(new FrameLink[0]);
+    RankLinks(List<? extends Link> all) {
+        links = all.toArray(new Link[0]);
         here = links.length;
     }
 
     /** Returns a rank's connection, or null if the rank is gone. */
-    FrameLink of(int rank) {
+    Link of(int rank) {
         return links[rank];
     }
 
@@ -33,6 +34,17 @@ final class RankLinks {
 
     boolean isEmpty() {
         return here == 0;
+    }
+
+    /** Closes the connections to all ranks that are not gone. */
+    void close() {
+        for (int rank = 0; rank < links.length; rank++) {
+            Link link = links[rank];
+            remove(rank);
+            if (link != null) {
+                link.close();
+            }
+        }
     }
 
     /** Sends a frame to a rank, unless the rank is gone. */
@@ -62,7 +74,7 @@ final class RankLinks {
      */
     void broadcastShort(ByteBuffer frame) {
         ByteBuffer copy = null;
-        for (FrameLink link : links) {
+        for (Link link : links) {
             if (link != null && !link.sendShort(frame.rewind())) {
                 copy = copy == null
                         ? ByteBuffer.allocate(frame.remaining()).put(frame).flip()

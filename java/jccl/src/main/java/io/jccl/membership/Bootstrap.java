@@ -12,6 +12,7 @@ import io.jccl.control.CoordinatorServer;
 import io.jccl.control.FailureReport;
 import io.jccl.control.OutOfBand;
 import io.jccl.control.ReportKind;
+import io.jccl.control.SplitCoordinator;
 import io.jccl.internal.Causes;
 import io.jccl.launch.Launch;
 import io.jccl.launch.LaunchRendezvous;
@@ -19,6 +20,7 @@ import io.jccl.launch.LauncherEnvironment;
 import io.jccl.rendezvous.BootstrapOptions;
 import io.jccl.rendezvous.Connector;
 import io.jccl.rendezvous.FrameStream;
+import io.jccl.rendezvous.InterfaceCandidate;
 import io.jccl.rendezvous.RankRegistration;
 import io.jccl.rendezvous.RendezvousServer;
 import io.jccl.wire.Handshake;
@@ -27,6 +29,7 @@ import io.jccl.wire.PortProbe;
 import io.jccl.wire.Reactor;
 import io.jccl.wire.SessionKeys;
 import java.net.InetAddress;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -34,6 +37,7 @@ import java.util.SortedSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -58,6 +62,7 @@ public final class Bootstrap implements AutoCloseable {
     private final int size;
     private final byte[] secret;
     private final byte[] jobKey;
+    private SplitCoordinator splitCoordinator; // of rank 0 of a group that shares connections, or null; set at once
     private boolean isPart; // set before another thread can see this object
     private final BootstrapOptions options;
     private final CoordinatorConnection client;
@@ -66,6 +71,7 @@ public final class Bootstrap implements AutoCloseable {
     private Succession succession = new Succession(); // replaced before another thread can see this object
     private Bootstrap parent; // the previous group until this group is confirmed; null afterwards, or if there is none
     private ReservedPort reserved; // null until it is first used; guarded by this
+    private List<InterfaceCandidate> candidates; // addresses of this host; null until first used; guarded by this
 
     Bootstrap(
             int rank,
@@ -264,10 +270,36 @@ public final class Bootstrap implements AutoCloseable {
      */
     public <T> Optional<T> split(
             int color, int key, BootstrapOptions childOptions, BiFunction<Bootstrap, List<Integer>, T> initialize) {
-        return Subgroup.join(client.outOfBand(), color, key, childOptions, (group, ranks) -> {
+        return Subgroup.join(this, client.outOfBand(), color, key, childOptions, (group, ranks) -> {
             group.splitFrom(jobKey);
             return initialize.apply(group, ranks);
         });
+    }
+
+    /**
+     * Enters a group of some ranks of this group, which uses this group's connections. Rank 0 of both groups is the same.
+     *
+     * @param newRank this rank in the new group
+     * @param ranks the ranks of the new group in its order
+     * @param salt distinguishes the group from others; the same on all its ranks
+     */
+    Bootstrap enter(int newRank, List<Integer> ranks, byte[] salt, BootstrapOptions childOptions) {
+        byte[] childSecret = Handshake.derive(secret, salt);
+        long number = ByteBuffer.wrap(SessionKeys.sessionId(childSecret)).getLong();
+        CoordinatorConnection entered = client.enter(number, newRank, ranks, childOptions);
+        Bootstrap group =
+                new Bootstrap(newRank, ranks.size(), childSecret, jobKey.clone(), childOptions, entered, null);
+        group.candidates = candidates();
+        if (newRank == 0) {
+            CoordinatorServer server = coordinator != null ? coordinator : splitCoordinator.server();
+            group.splitCoordinator = server.split(number);
+        }
+        return group;
+    }
+
+    /** Makes the calls of this group's network fail, unless all ranks have entered the group. */
+    void failUnlessMet(Supplier<JcclException> cause) {
+        client.outOfBand().failUnlessMet(cause);
     }
 
     /** Returns the address of this rank's reserved port as text, for {@link #reform} on the other ranks. */
@@ -277,9 +309,16 @@ public final class Bootstrap implements AutoCloseable {
 
     private synchronized ReservedPort reserved() {
         if (reserved == null) {
-            reserved = new ReservedPort(Entry.coordinatorCandidates(options, client.localAddress()));
+            reserved = new ReservedPort(candidates());
         }
         return reserved;
+    }
+
+    private synchronized List<InterfaceCandidate> candidates() {
+        if (candidates == null) {
+            candidates = Entry.coordinatorCandidates(options, client.localAddress());
+        }
+        return candidates;
     }
 
     private synchronized void closeReserved() {
@@ -418,6 +457,8 @@ public final class Bootstrap implements AutoCloseable {
         client.close();
         if (coordinator != null) {
             coordinator.closeAfterOthers(lastEntered);
+        } else if (splitCoordinator != null) {
+            splitCoordinator.closeAfterOthers(lastEntered);
         }
     }
 

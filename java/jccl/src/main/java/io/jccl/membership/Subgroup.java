@@ -9,6 +9,7 @@ import io.jccl.internal.Causes;
 import io.jccl.rendezvous.BootstrapOptions;
 import io.jccl.rendezvous.RankRegistration;
 import io.jccl.rendezvous.RendezvousServer;
+import io.jccl.wire.Handshake;
 import io.jccl.wire.RankList;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;
@@ -18,18 +19,26 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * Splits a group: two gathers in the parent group, then a rendezvous server at rank 0 of the new group. Exceptions name
- * ranks by their numbers in the parent, because the parent is what remains when a split fails.
+ * Splits a group. One gather in the parent group tells each rank who belongs to the new groups. A small group whose rank
+ * 0 is that of the parent uses the parent's connections. Any other group meets at a rendezvous server of its rank 0,
+ * whose id a second gather brings. Exceptions name ranks by their numbers in the parent, because the parent is what
+ * remains when a split fails.
  */
 final class Subgroup {
 
-    private record Member(int parentRank, int color, int key) {}
+    @SuppressWarnings("ArrayRecordComponent") // the array is never compared
+    private record Member(int parentRank, int color, int key, byte[] salt) {}
+
+    /** The size up to which rank 0 sends each answer of a gather to each rank itself. */
+    private static final int MAX_SHARING_RANKS = 64;
 
     private static final String PARENT_FAILED = "the communicator that is split has failed; its exception says why";
 
@@ -42,47 +51,50 @@ final class Subgroup {
     private Subgroup() {}
 
     static <T> Optional<T> join(
+            Bootstrap group,
             OutOfBandChannel parent,
             int color,
             int key,
             BootstrapOptions options,
             BiFunction<Bootstrap, List<Integer>, T> initialize) {
-        byte[] mine = new WireWriter().i32(color).i32(key).toBytes();
+        byte[] salt = Handshake.randomBytes(Handshake.NONCE_BYTES);
+        byte[] mine = new WireWriter().i32(color).i32(key).blob(salt).toBytes();
         List<byte[]> all = parent.allGather(mine, options.initTimeout());
-        List<Member> members = new ArrayList<>();
+        SortedMap<Integer, List<Member>> colors = new TreeMap<>();
         for (int rank = 0; rank < all.size(); rank++) {
             WireReader in = new WireReader(all.get(rank));
-            Member member = new Member(rank, in.i32(), in.i32());
-            if (member.color() == color) {
-                members.add(member);
+            Member member = new Member(rank, in.i32(), in.i32(), in.blob(Handshake.NONCE_BYTES));
+            if (member.color() >= 0) {
+                colors.computeIfAbsent(member.color(), one -> new ArrayList<>()).add(member);
             }
         }
-        members.sort(Comparator.comparingInt(Member::key).thenComparingInt(Member::parentRank));
-        int leader = members.get(0).parentRank();
-        boolean leads = color >= 0 && leader == parent.rank();
-        RendezvousServer.Started started = leads ? RendezvousServer.open(options) : null;
-        boolean[] joined = {false};
-        // Only the parent group notices a rank that is lost or interrupted before it reaches the rendezvous server.
-        Runnable parentFailed = () -> started.server().fail(RankRegistration.Cause.REFUSED, List.of(), PARENT_FAILED);
-        if (leads) {
-            parent.whenFailed(parentFailed);
-        }
+        colors.values()
+                .forEach(members ->
+                        members.sort(Comparator.comparingInt(Member::key).thenComparingInt(Member::parentRank)));
+        List<Member> members = colors.getOrDefault(color, List.of());
+        boolean shares = color >= 0 && sharesConnections(members);
+        RendezvousServer.Started started =
+                color >= 0 && !shares && leader(members) == parent.rank() ? RendezvousServer.open(options) : null;
+        Bootstrap[] joined = {null};
+        // Only the parent group notices a rank that is lost or interrupted before it reaches the new group.
+        Runnable parentFailed = () -> parentFailed(started, joined[0]);
+        parent.whenFailed(parentFailed);
         try {
-            byte[] idBytes = leads ? started.id().toBytes() : new byte[0];
-            List<byte[]> ids = parent.allGather(idBytes, options.initTimeout());
+            Optional<UniqueId> id = colors.values().stream().allMatch(Subgroup::sharesConnections)
+                    ? Optional.empty()
+                    : exchangeIds(parent, started, color < 0 || shares ? -1 : leader(members), options);
             if (color < 0) {
                 return Optional.empty();
             }
-            UniqueId id = UniqueId.fromBytes(ids.get(leader));
-            int newRank = 0;
-            while (members.get(newRank).parentRank() != parent.rank()) {
-                newRank++;
-            }
-            int rank = newRank;
+            int rank = rankOf(parent.rank(), members);
             return Optional.of(naming(members, () -> {
-                Bootstrap group = Bootstrap.join(id, rank, members.size(), options);
-                joined[0] = true;
-                return initialize.apply(group, parentRanks(members));
+                joined[0] = shares
+                        ? group.enter(rank, parentRanks(members), members.get(0).salt(), options)
+                        : Bootstrap.join(id.orElseThrow(), rank, members.size(), options);
+                if (parent.hasFailed()) {
+                    parentFailed(started, joined[0]);
+                }
+                return initialize.apply(joined[0], parentRanks(members));
             }));
         } catch (BootstrapException e) {
             if (!e.getMessage().contains(PARENT_FAILED)) {
@@ -91,11 +103,45 @@ final class Subgroup {
             throw parent.awaitFailure(PARENT_FAILS).orElse(e);
         } finally {
             parent.forget(parentFailed);
-            if (started != null && !joined[0]) {
+            if (started != null && joined[0] == null) {
                 // After this failure, the server ends by itself.
                 started.server().fail(RankRegistration.Cause.LOST, List.of(0), "rank 0 gave up");
             }
         }
+    }
+
+    /** Ends the meeting of the new group's ranks, unless it has ended. */
+    private static void parentFailed(RendezvousServer.Started started, Bootstrap joined) {
+        if (started != null) {
+            started.server().fail(RankRegistration.Cause.REFUSED, List.of(), PARENT_FAILED);
+        }
+        if (joined != null) {
+            joined.failUnlessMet(() -> new BootstrapException(PARENT_FAILED));
+        }
+    }
+
+    /**
+     * Returns true if a group uses the connections of its parent. These lead to the parent's rank 0, so it must be rank
+     * 0 of the group, too. A large group has its own connections, because it needs relays.
+     */
+    private static boolean sharesConnections(List<Member> members) {
+        return leader(members) == 0 && members.size() <= MAX_SHARING_RANKS;
+    }
+
+    private static int leader(List<Member> members) {
+        return members.get(0).parentRank();
+    }
+
+    private static int rankOf(int parentRank, List<Member> members) {
+        return parentRanks(members).indexOf(parentRank);
+    }
+
+    /** Exchanges the ids of rendezvous servers. Returns that of a leader, or empty for leader -1. */
+    private static Optional<UniqueId> exchangeIds(
+            OutOfBandChannel parent, RendezvousServer.Started started, int leader, BootstrapOptions options) {
+        byte[] mine = started == null ? new byte[0] : started.id().toBytes();
+        List<byte[]> ids = parent.allGather(mine, options.initTimeout());
+        return leader < 0 ? Optional.empty() : Optional.of(UniqueId.fromBytes(ids.get(leader)));
     }
 
     private static <T> T naming(List<Member> members, Supplier<T> initialize) {

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * An authenticated connection on a {@link Reactor} that carries frames in both directions. {@link #send} may be called
  * by any thread and never waits; all callbacks come on the reactor's thread.
  */
-public final class FrameLink implements Reactor.Handler {
+public final class FrameLink implements Reactor.Handler, Link {
 
     /** The callbacks of a link. */
     public interface Owner {
@@ -59,7 +59,9 @@ public final class FrameLink implements Reactor.Handler {
     /** The longest body that is read without allocation. A heartbeat's body is shorter. */
     private static final int MAX_SHORT_BODY_BYTES = 64;
 
-    /** The longest frame for {@link #sendShort}, in bytes. */
+    private static final ByteBuffer NOTHING = ByteBuffer.allocateDirect(0);
+
+    /** The longest frames for {@link #sendShort}, in bytes. */
     static final int MAX_SHORT_BYTES = 1024;
 
     private final Reactor reactor;
@@ -125,6 +127,7 @@ public final class FrameLink implements Reactor.Handler {
         return insideHost;
     }
 
+    @Override
     public void send(FrameType type, WireWriter content) {
         send(encode(type, content.toBytes()));
     }
@@ -138,7 +141,7 @@ public final class FrameLink implements Reactor.Handler {
                 .flip();
     }
 
-    /** Queues a frame made by {@link #encode}. Does not change the buffer. */
+    @Override
     public void send(ByteBuffer frame) {
         Exception failure = null;
         synchronized (queue) {
@@ -198,7 +201,13 @@ public final class FrameLink implements Reactor.Handler {
      *
      * @return false if the frame was not sent because earlier frames wait to be sent
      */
+    @Override
     public boolean sendShort(ByteBuffer frame) {
+        return sendShort(NOTHING, frame);
+    }
+
+    /** Like {@link #sendShort(ByteBuffer)}, but sends another short frame before. */
+    boolean sendShort(ByteBuffer before, ByteBuffer frame) {
         try {
             synchronized (queue) {
                 if (closed || closeWhenSent) {
@@ -207,9 +216,14 @@ public final class FrameLink implements Reactor.Handler {
                 if (!isIdle()) {
                     return false;
                 }
-                reactor.countSent(channel.write(frame));
+                if (before.hasRemaining()) {
+                    reactor.countSent(channel.write(before));
+                }
+                if (!before.hasRemaining()) {
+                    reactor.countSent(channel.write(frame));
+                }
                 if (frame.hasRemaining()) {
-                    rest.clear().put(frame).flip();
+                    rest.clear().put(before).put(frame).flip();
                     requestWrite();
                 } else if (!channel.isFlushed()) {
                     requestWrite();
@@ -235,6 +249,7 @@ public final class FrameLink implements Reactor.Handler {
     }
 
     /** Closes the link once the queued frames have been sent. Does not call {@link Owner#onClosed}. */
+    @Override
     public void closeWhenSent() {
         boolean now;
         synchronized (queue) {
@@ -383,6 +398,7 @@ public final class FrameLink implements Reactor.Handler {
     }
 
     /** Closes the link at once. Does not call {@link Owner#onClosed}. */
+    @Override
     public void close() {
         closed = true;
         Reactor.closeQuietly(channel);

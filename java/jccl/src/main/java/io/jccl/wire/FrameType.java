@@ -85,7 +85,16 @@ public enum FrameType {
     /** {@code <} addresses of the leader: a process that joins must ask the leader instead of this rank. */
     LEADER,
     /** {@code <} text: the reason why no process can join at the moment. */
-    LATER;
+    LATER,
+    /** {@code <} {@code >} number of a group: the next frame belongs to this group, see {@link GroupLink}. */
+    CONTEXT,
+    /**
+     * {@code >} ranks of a group in its order, by their numbers in the group that has the connection: the sender enters
+     * the group.
+     */
+    ENTER,
+    /** {@code <} {@code >} empty: this end closes the group's part of the connection without a FIN. */
+    CLOSED;
 
     /** The number of bytes before a body. */
     public static final int HEADER_BYTES = 5;
@@ -99,9 +108,9 @@ public enum FrameType {
     private static final FrameType[] ALL = values();
 
     /** Returns true if a frame may be handled again after an error of the JVM has interrupted its handler. */
-    boolean isRepeatable() {
+    public boolean isRepeatable() {
         return switch (this) {
-            case HEARTBEAT, ASK, QUERY, FAILURE, FIN_ACK, LEFT -> true;
+            case HEARTBEAT, ASK, QUERY, FAILURE, FIN_ACK, LEFT, CONTEXT -> true;
             default -> false;
         };
     }

@@ -94,6 +94,11 @@ public final class Reactor implements Closeable {
             this.task = task;
         }
 
+        /** Makes the next call due at the end of this turn. Called on the reactor's thread. */
+        public void soon() {
+            due = clock.getAsLong();
+        }
+
         /** Ends the regular calls of the task. Called on the reactor's thread. */
         public void end() {
             tickers.remove(this);

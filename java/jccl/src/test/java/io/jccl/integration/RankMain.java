@@ -99,6 +99,7 @@ public final class RankMain {
             case "collnet-device" -> CollNetScenarios.usedOnDevice(id, rank, size, collNetConfig(rest));
             case "collnet-device-work" -> deviceWork(id, rank, size, 0, collNetConfig(rest));
             case "windows" -> windows(id, rank, size, rest.get(0));
+            case "splits" -> splits(id, rank, size);
             case "messages" -> messages(id, rank, size, rest.get(0));
             case "windows-passive" -> putToAPassiveRank(id, rank, size, rest.get(0));
             case "registered-buffers" -> registeredBuffers(id, rank, size, rest);
@@ -271,6 +272,24 @@ public final class RankMain {
                 excluded.addAll(e.failedRanks());
             }
         }
+    }
+
+    /** Splits off communicators and closes them until a rank fails, then prints the failure. */
+    private static void splits(UniqueId id, int rank, int size) {
+        CommunicatorConfig config = LocalRanks.config().build();
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            for (int round = 0; ; round++) {
+                if (round == 20) {
+                    print("READY");
+                }
+                try (Communicator one = comm.split(0, rank).orElseThrow()) {
+                    one.barrier().await();
+                }
+            }
+        } catch (JcclException e) {
+            print("FAILED " + describe(e));
+        }
+        print("CLOSED");
     }
 
     private static boolean misbehave(Communicator comm, String how) throws InterruptedException {

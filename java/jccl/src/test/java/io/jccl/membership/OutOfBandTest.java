@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.PeerFailedException;
 import io.jccl.control.OutOfBand;
+import io.jccl.wire.Handshake;
 import io.jccl.wire.WireWriter;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -158,19 +159,32 @@ class OutOfBandTest {
         Ranks.close(all);
     }
 
-    /** Rank 3 dies before it reaches the rendezvous server of the subgroup, so only the parent learns of its death. */
-    @Test
-    void aSplitWhoseParentFailsThrowsTheParentsFailure() throws Exception {
+    /**
+     * Rank 3 dies before it enters the subgroup, or reaches its rendezvous server, so only the parent learns of its
+     * death.
+     */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void aSplitWhoseParentFailsThrowsTheParentsFailure(int leader) throws Exception {
         List<Bootstrap> all = Ranks.join(4, Ranks.options());
         List<Ranks.Outcome<Set<Integer>>> outcomes = Ranks.together(all.stream()
                 .<Callable<Set<Integer>>>map(rank -> () -> {
                     if (rank.rank() == 3) {
-                        rank.outOfBand()
-                                .allGather(new WireWriter().i32(0).i32(0).toBytes(), Ranks.SOON);
-                        rank.outOfBand().allGather(new byte[0], Ranks.SOON);
+                        byte[] mine = new WireWriter()
+                                .i32(0)
+                                .i32(0)
+                                .blob(new byte[Handshake.NONCE_BYTES])
+                                .toBytes();
+                        rank.outOfBand().allGather(mine, Ranks.SOON);
+                        if (leader != 0) {
+                            rank.outOfBand().allGather(new byte[0], Ranks.SOON);
+                        }
                         rank.die();
                     } else {
-                        rank.split(0, 0, Ranks.options(), (group, ranks) -> group);
+                        rank.split(0, rank.rank() == leader ? -1 : 0, Ranks.options(), (group, ranks) -> {
+                            group.outOfBand().barrier(Ranks.SOON);
+                            return group;
+                        });
                     }
                     return Set.of();
                 })
