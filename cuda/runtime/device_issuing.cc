@@ -134,6 +134,11 @@ Status DeviceIssuing::checkReach(DeviceOperation& one) {
 Issued DeviceIssuing::run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
                           int64_t timeoutNanos, Stream stream) {
   if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return {refuse(status)};
+  if (isScan(code.collective)) {
+    return {
+        refuse(Status::invalid("scans have no kernel; copy the elements to memory of the host, or set "
+                               "JCCL_GPU_HOST_STAGING=on on all ranks"))};
+  }
   DeviceOperation one;
   one.operation = operationOf(code, adjustChoice(choice, code), send, recv);
   one.added = addedFor(one.operation.choice.algorithm);

@@ -169,6 +169,7 @@ class Engine {
   Code executeTasks(Operation& operation, int64_t timeoutNanos);
   Protocol moveMessages(Collective collective, std::span<const PointToPointTask> tasks);
   Code runExchange(Operation& operation, int64_t timeoutNanos);
+  Code runScan(Operation& operation, int64_t timeoutNanos);
   Choice adjustChoice(Choice choice, OperationCode code, bool evenParts, bool narrowed) const;
   bool narrows(const Wire& wire) const;
   void setWire(Operation& operation, const Wire& wire) const;
@@ -214,6 +215,7 @@ class Engine {
   PointToPoint pointToPoint_;
   // tasks of the current exchange; the vector is reused, so that exchanges do not allocate
   std::vector<PointToPointTask> tasks_;
+  std::vector<uint8_t> scanMemory_;  // partial results; kept between scans
   CoreSharing coreSharing_;
   const ShmSegment* slotMemory_ = nullptr;
   int hugeChannels_ = 0;  // number of channels for whose slots huge pages were requested

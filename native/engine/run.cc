@@ -5,6 +5,7 @@
 #include "base/thrown.h"
 #include "engine/engine.h"
 #include "engine/operation_arguments.h"
+#include "engine/scan.h"
 #include "engine/user_memory_scope.h"
 
 namespace jccl {
@@ -20,6 +21,13 @@ constexpr size_t kMinTriedOutput = 4u << 20;
 
 // Smallest operation that fills the slots of its channels.
 constexpr size_t kMinFillingBytes = 4u << 20;
+
+// Lets each message contain the operation's fingerprint, and its own size.
+void setFingerprints(const Operation& operation, std::span<PointToPointTask> tasks) {
+  for (auto& task : tasks) {
+    task.fingerprint = narrow(operation.fingerprint ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u);
+  }
+}
 
 }  // namespace
 
@@ -123,6 +131,7 @@ Code Engine::runHere(OperationCode code, const Choice& choice, uint64_t send, ui
     return execute(operation, timeoutNanos);
   }
   if (isExchange(code.collective)) return runExchange(operation, timeoutNanos);
+  if (isScan(code.collective)) return runScan(operation, timeoutNanos);
   return execute(operation, timeoutNanos);
 }
 
@@ -208,12 +217,31 @@ Code Engine::executeTasks(Operation& operation, int64_t timeoutNanos) {
   operation.moved = movedBytes(tasks_);
   enter(operation, timeoutNanos);
   if (triesInPlace(operation) && runInPlace(operation, transferOf(operation))) return finish(operation, true);
-  for (auto& task : tasks_) {
-    task.fingerprint = narrow(operation.fingerprint ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u);
-  }
+  setFingerprints(operation, tasks_);
   const Protocol used = moveMessages(operation.code.collective, tasks_);
   lastChoice_ = operation.choice;
   lastChoice_.protocol = used;
+  return finish(operation, false);
+}
+
+// A scan consists of several groups of sends and receives.
+Code Engine::runScan(Operation& operation, int64_t timeoutNanos) {
+  if (operation.code.op == ReduceOp::Avg) return refuse("op=avg, expected another reduction for a scan");
+  tasks_.clear();
+  for (int peer = 0; peer < config_.size; ++peer) tasks_.push_back({PointToPointTask::Kind::Send, peer, nullptr, 0, 0});
+  if (Status status = checkConnected(tasks_); !status) return refuse(status.message());
+  if (control_.failed()) return failure();
+  operation.choice.algorithm = Algorithm::Direct;
+  operation.choice.protocol = Protocol::LL;
+  operation.choice.channels = 1;
+  enter(operation, timeoutNanos);
+  const ReduceCopyFn reduce = kernels_[static_cast<int>(operation.code.type)][static_cast<int>(operation.code.op)];
+  Scan(operation, reduce, config_.rank, config_.size, scanMemory_, [&](std::vector<PointToPointTask>& tasks) {
+    setFingerprints(operation, tasks);
+    operation.choice.protocol = std::max(operation.choice.protocol, moveMessages(operation.code.collective, tasks));
+    return !control_.failed();
+  }).run();
+  lastChoice_ = operation.choice;
   return finish(operation, false);
 }
 

@@ -57,9 +57,10 @@ class ZeroCopy {
   }
   void setResolver(BufferResolver* resolver) { resolver_ = resolver; }
 
-  // Returns false for sends and receives, which are between two ranks only, and for a barrier, which has no data.
+  // Returns false for sends and receives, which are between two ranks only, for a barrier, which has no data, and for
+  // scans, in which each rank needs the results of others.
   static bool supports(Collective collective) {
-    return collective != Collective::SendRecv && collective != Collective::Barrier;
+    return collective != Collective::SendRecv && collective != Collective::Barrier && !isScan(collective);
   }
 
   // Runs an operation in place. For each operation, either all ranks call run() or none. NotShared: some rank's buffers

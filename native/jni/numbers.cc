@@ -35,6 +35,8 @@ SAME(JCCL_NUMBER(GATHER), Collective::Gather);
 SAME(JCCL_NUMBER(SCATTER), Collective::Scatter);
 SAME(JCCL_NUMBER(SEND_RECV), Collective::SendRecv);
 SAME(JCCL_NUMBER(BARRIER), Collective::Barrier);
+SAME(JCCL_NUMBER(SCAN), Collective::Scan);
+SAME(JCCL_NUMBER(EXSCAN), Collective::Exscan);
 SAME(JCCL_NUMBER(COLLECTIVES), kCollectiveCount);
 
 SAME(JCCL_NUMBER(INT8), DataType::Int8);

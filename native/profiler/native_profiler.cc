@@ -47,7 +47,9 @@ constexpr std::array<NcclName, kCollectiveCount> kFunctions = {{{"AllReduce", 4}
                                                                 {"Gather", kNoNumber},
                                                                 {"Scatter", kNoNumber},
                                                                 {"SendRecv", 5},
-                                                                {"Barrier", kNoNumber}}};
+                                                                {"Barrier", kNoNumber},
+                                                                {"Scan", kNoNumber},
+                                                                {"Exscan", kNoNumber}}};
 constexpr NcclName kSend = {"Send", 6};
 constexpr NcclName kRecv = {"Recv", 7};
 constexpr std::array<NcclName, kDataTypeCount> kTypes = {{{"ncclInt8", 0},

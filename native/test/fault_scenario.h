@@ -70,7 +70,8 @@ inline Scenario::Scenario(uint64_t seed, bool loses)
         Step step;
         step.code = {static_cast<Collective>(collective), static_cast<DataType>(random.below(kDataTypeCount)),
                      static_cast<ReduceOp>(random.below(kReduceOpCount))};
-        if (!supports(step.code.op, step.code.type)) step.code.op = ReduceOp::Sum;
+        const bool averagesScan = isScan(step.code.collective) && step.code.op == ReduceOp::Avg;
+        if (averagesScan || !supports(step.code.op, step.code.type)) step.code.op = ReduceOp::Sum;
         const bool twoShot = step.code.collective == Collective::AllReduce && random.oneIn(2);
         step.choice = choiceOf(static_cast<Algorithm>(algorithm), static_cast<Protocol>(protocol),
                                1 + static_cast<int>(random.below(channels)),
@@ -210,6 +211,10 @@ class Data {
         return sentBy((rank + ranks_ - 1) % ranks_);
       case Collective::Barrier:
         return {};
+      case Collective::Scan:
+        return reduced(0, rank + 1);
+      case Collective::Exscan:
+        return rank == 0 ? std::vector<uint8_t>{} : reduced(0, rank);
     }
     return {};
   }
@@ -233,11 +238,14 @@ class Data {
   // The sums of 8-bit floats are exact only up to 8.
   bool isFloat8() const { return step_.code.type == DataType::Float8E4m3 || step_.code.type == DataType::Float8E5m2; }
 
-  std::vector<uint8_t> reduced(size_t begin) const {
+  std::vector<uint8_t> reduced(size_t begin) const { return reduced(begin, ranks_); }
+
+  // Returns the reduction of the first ranks.
+  std::vector<uint8_t> reduced(size_t begin, size_t ranks) const {
     std::vector<uint8_t> bytes(step_.count * element_);
     for (size_t i = 0; i < step_.count; ++i) {
       int result = value(0, begin + i);
-      for (size_t rank = 1; rank < ranks_; ++rank) result = fold(result, value(rank, begin + i));
+      for (size_t rank = 1; rank < ranks; ++rank) result = fold(result, value(rank, begin + i));
       store(bytes.data() + i * element_, step_.code.type, result);
     }
     return bytes;

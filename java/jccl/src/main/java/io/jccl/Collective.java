@@ -28,7 +28,11 @@ public enum Collective {
     /** Point-to-point transfers, alone or in a group. */
     SEND_RECV,
     /** No rank leaves before every rank has entered. */
-    BARRIER;
+    BARRIER,
+    /** Every rank ends with the reduction of the buffers of all lower ranks and its own. */
+    SCAN,
+    /** Every rank but the first ends with the reduction of the buffers of all lower ranks. */
+    EXSCAN;
 
     /** Returns the name that the command and messages use, for example {@code all_reduce}. */
     public String label() {
@@ -47,7 +51,7 @@ public enum Collective {
 
     /** Returns true if the operation combines values and therefore needs a {@link ReduceOp}. */
     public boolean reduces() {
-        return this == ALL_REDUCE || this == REDUCE || this == REDUCE_SCATTER;
+        return this == ALL_REDUCE || this == REDUCE || this == REDUCE_SCATTER || this == SCAN || this == EXSCAN;
     }
 
     /** Returns true if the operation names a root. */

@@ -223,6 +223,40 @@ public interface Operations<R> {
      */
     R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, Reduction reduction);
 
+    /** Scans a buffer in place: {@link #scan(DataBuffer, DataBuffer, ReduceOp)} with one buffer. */
+    default R scan(DataBuffer buffer, ReduceOp op) {
+        return scan(buffer, buffer, op);
+    }
+
+    /**
+     * Reduces the send buffers of this rank and all lower ranks element by element (MPI_Scan): rank 0 receives its own
+     * elements, and the last rank the reduction of all.
+     *
+     * <p>Elements are combined in the order of ranks, and ties of floats follow {@link ReduceOp}. Where sums of floats
+     * are rounded depends only on the rank, the number of ranks and the number of elements. So another run gets the same
+     * bits, but the last rank's need not be those of an {@link #allReduce all-reduce}.
+     *
+     * @param send this rank's elements, in host memory, or in device memory with host staging
+     * @param recv receives the result, as many elements as {@code send}; may be the same memory
+     * @param op how elements are combined; not {@link ReduceOp#AVG}, because each rank would divide by another number
+     */
+    R scan(DataBuffer send, DataBuffer recv, ReduceOp op);
+
+    /** Scans a buffer in place: {@link #exscan(DataBuffer, DataBuffer, ReduceOp)} with one buffer. */
+    default R exscan(DataBuffer buffer, ReduceOp op) {
+        return exscan(buffer, buffer, op);
+    }
+
+    /**
+     * Reduces the send buffers of all lower ranks element by element (MPI_Exscan). Rank 0 receives nothing: its receive
+     * buffer stays as it is, also in place. For the rest, see {@link #scan(DataBuffer, DataBuffer, ReduceOp)}.
+     *
+     * @param send this rank's elements, in host memory, or in device memory with host staging
+     * @param recv receives the result, as many elements as {@code send}; may be the same memory
+     * @param op how elements are combined; not {@link ReduceOp#AVG}
+     */
+    R exscan(DataBuffer send, DataBuffer recv, ReduceOp op);
+
     /**
      * Sends block {@code i} of {@code send} to rank {@code i}, and receives the block of rank {@code i} as block {@code
      * i} of {@code recv}.

@@ -48,9 +48,15 @@ public final class Numbers {
     @Native
     static final int BARRIER = 9;
 
+    @Native
+    static final int SCAN = 10;
+
+    @Native
+    static final int EXSCAN = 11;
+
     /** The number of collectives. */
     @Native
-    public static final int COLLECTIVES = 10;
+    public static final int COLLECTIVES = 12;
 
     @Native
     static final int INT8 = 0;
@@ -255,6 +261,8 @@ public final class Numbers {
             case SCATTER -> SCATTER;
             case SEND_RECV -> SEND_RECV;
             case BARRIER -> BARRIER;
+            case SCAN -> SCAN;
+            case EXSCAN -> EXSCAN;
         };
     }
 

@@ -65,14 +65,14 @@ final class CallFactory implements Operations<OperationCall> {
 
     @Override
     public OperationCall allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
-        checkAllReduce(send, recv);
+        checkWhole(send, recv);
         Checks.op(op, send.type());
         return reduceToAll(send, recv, op, wireOf(send, recv));
     }
 
     @Override
     public OperationCall allReduce(DataBuffer send, DataBuffer recv, ReduceOp op, WireFormat format) {
-        checkAllReduce(send, recv);
+        checkWhole(send, recv);
         Checks.op(op, send.type());
         return reduceToAll(send, recv, op, checked(format, send, recv));
     }
@@ -83,11 +83,11 @@ final class CallFactory implements Operations<OperationCall> {
 
     @Override
     public OperationCall allReduce(DataBuffer send, DataBuffer recv, Reduction reduction) {
-        checkAllReduce(send, recv);
+        checkWhole(send, recv);
         return reduction(Collective.ALL_REDUCE, reduction, send, recv, null, 0);
     }
 
-    private static void checkAllReduce(DataBuffer send, DataBuffer recv) {
+    private static void checkWhole(DataBuffer send, DataBuffer recv) {
         Checks.source("send", send);
         Checks.target("recv", recv);
         if (send != recv) {
@@ -300,6 +300,24 @@ final class CallFactory implements Operations<OperationCall> {
                     + " to a HostBuffer, or use a ReduceOp");
         }
         return new ReductionCall(collective, reduction, send, recv, shards, root);
+    }
+
+    @Override
+    public OperationCall scan(DataBuffer send, DataBuffer recv, ReduceOp op) {
+        return scan(Collective.SCAN, send, recv, op);
+    }
+
+    @Override
+    public OperationCall exscan(DataBuffer send, DataBuffer recv, ReduceOp op) {
+        return scan(Collective.EXSCAN, send, recv, op);
+    }
+
+    private OperationCall scan(Collective collective, DataBuffer send, DataBuffer recv, ReduceOp op) {
+        checkWhole(send, recv);
+        Checks.op(op, send.type());
+        Checks.notAverage(op, "in a scan, each rank would divide by another number");
+        DataBuffer to = collective == Collective.EXSCAN && rank == 0 ? null : recv; // there is no lower rank
+        return collective(collective, send.type(), op, send, to, send.count(), 0);
     }
 
     @Override

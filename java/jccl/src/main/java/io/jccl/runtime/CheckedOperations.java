@@ -122,6 +122,20 @@ abstract class CheckedOperations<R> implements Operations<R> {
     }
 
     @Override
+    public R scan(DataBuffer send, DataBuffer recv, ReduceOp op) {
+        try (IssueRight<R> right = begin(send, recv)) {
+            return right.issue(right.factory().scan(send, recv, op));
+        }
+    }
+
+    @Override
+    public R exscan(DataBuffer send, DataBuffer recv, ReduceOp op) {
+        try (IssueRight<R> right = begin(send, recv)) {
+            return right.issue(right.factory().exscan(send, recv, op));
+        }
+    }
+
+    @Override
     public R allToAll(DataBuffer send, DataBuffer recv) {
         try (IssueRight<R> right = begin(send, recv)) {
             return right.issue(right.factory().allToAll(send, recv));

@@ -46,7 +46,7 @@ interface Tuner {
             case ALL_GATHER -> 2;
             case REDUCE_SCATTER -> 3;
             case ALL_REDUCE -> 4;
-            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV, BARRIER -> -1;
+            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV, BARRIER, SCAN, EXSCAN -> -1;
         };
     }
 

@@ -280,7 +280,7 @@ public final class CostModel implements TimeModel {
         return shape.sharesMemory()
                 && shape.ranks() > 1
                 && switch (collective) {
-                    case SEND_RECV, BARRIER -> false;
+                    case SEND_RECV, BARRIER, SCAN, EXSCAN -> false;
                     case BROADCAST, REDUCE, GATHER, SCATTER -> bytes >= 2 * minBytes;
                     default -> bytes >= minBytes;
                 };

@@ -131,7 +131,7 @@ final class GraphBandwidth {
             case ALL_REDUCE, BARRIER -> channels * (twoShot ? ringTrips(collective) : Math.max(1, shape.ranks() - 1));
             case BROADCAST, REDUCE -> channels * Math.max(1, shape.ranks() - 1);
             case ALL_GATHER, REDUCE_SCATTER -> channels * ringTrips(collective);
-            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> 1;
+            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV, SCAN, EXSCAN -> 1;
         };
     }
 

@@ -117,7 +117,7 @@ final class KernelCosts {
             case REDUCE -> direct ? 2 + (ranks - 1) * reads : 1 + writes + reads;
             case ALL_TO_ALL -> 2 + 2 * others;
             case GATHER, SCATTER -> 2;
-            case SEND_RECV -> 4;
+            case SEND_RECV, SCAN, EXSCAN -> 4;
         };
     }
 
@@ -136,7 +136,7 @@ final class KernelCosts {
                 // Kernels of the following operations always use SIMPLE.
             case ALL_TO_ALL -> micros((double) bytes / ranks, peers.all());
             case GATHER, SCATTER -> micros((double) bytes / ranks, peers.one());
-            case SEND_RECV -> micros(bytes, peers.single());
+            case SEND_RECV, SCAN, EXSCAN -> micros(bytes, peers.single());
         };
     }
 

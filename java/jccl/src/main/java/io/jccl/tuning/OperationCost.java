@@ -43,7 +43,9 @@ public record OperationCost(
             case RING -> ring(collective, shape, share, choice);
             case TREE -> tree(shape, share, chunkBytes);
             case DIRECT -> switch (DirectForm.of(choice)) {
-                case ONE_SHOT -> oneShot(collective, shape, share, chunkBytes);
+                case ONE_SHOT -> isScan(collective)
+                        ? pipelined(shape, shape.ranks() - 1, share, choice)
+                        : oneShot(collective, shape, share, chunkBytes);
                 case TWO_SHOT -> twoShot(shape, share, chunkBytes);
                 case LEADERS -> byLeaders(collective, shape, share, choice);
                 case SHARES -> byShares(collective, shape, share, choice);
@@ -124,8 +126,13 @@ public record OperationCost(
     public static boolean isPairwise(Collective collective) {
         return switch (collective) {
             case ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, BARRIER -> false;
-            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> true;
+            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV, SCAN, EXSCAN -> true;
         };
+    }
+
+    /** Returns true if each rank needs the result of the rank before it. */
+    static boolean isScan(Collective collective) {
+        return collective == Collective.SCAN || collective == Collective.EXSCAN;
     }
 
     static boolean isRooted(Collective collective) {

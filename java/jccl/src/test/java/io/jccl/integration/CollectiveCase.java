@@ -32,6 +32,7 @@ public record CollectiveCase(
         DataBuffer.Memory memory,
         int misalign) {
 
+    private static final int FILLING = 7; // of receive buffers
     private static final int[] COUNTS = {0, 1, 2, 3, 7, 15, 16, 63, 120, 121, 1000, 4096, 4099, 20_001};
     private static final int[] LARGE_COUNTS = {65_536, 131_073, 262_144};
     private static final DataBuffer.Memory[] MEMORIES = {
@@ -54,7 +55,8 @@ public record CollectiveCase(
             int count = counts[random.nextInt(counts.length)];
             boolean perRank = collective != Collective.ALL_REDUCE
                     && collective != Collective.REDUCE
-                    && collective != Collective.BROADCAST;
+                    && collective != Collective.BROADCAST
+                    && !isScan(collective);
             if (perRank && count > 20_001) {
                 count /= ranks;
             }
@@ -62,10 +64,11 @@ public record CollectiveCase(
                 count /= 4;
             }
             DataType type = DataType.values()[random.nextInt(DataType.values().length)];
+            ReduceOp op = Elements.operation(random, type);
             cases.add(new CollectiveCase(
                     collective,
                     type,
-                    Elements.operation(random, type),
+                    isScan(collective) && op == ReduceOp.AVG ? ReduceOp.SUM : op,
                     count,
                     random.nextInt(ranks),
                     random.nextBoolean(),
@@ -73,6 +76,10 @@ public record CollectiveCase(
                     random.nextInt(4) == 0 ? random.nextInt(8) : 0));
         }
         return cases;
+    }
+
+    private static boolean isScan(Collective collective) {
+        return collective == Collective.SCAN || collective == Collective.EXSCAN;
     }
 
     /** Executes the operation on this rank and checks the result. */
@@ -169,7 +176,7 @@ public record CollectiveCase(
     private void fill(Arena.Region region, int rank) {
         ByteBuffer view = region.view();
         for (int i = 0; i < region.bytes() / type.bytes(); i++) {
-            Elements.put(view, i * type.bytes(), type, rank < 0 ? 7 : Elements.value(rank, i, type, op));
+            Elements.put(view, i * type.bytes(), type, rank < 0 ? FILLING : Elements.value(rank, i, type, op));
         }
     }
 
@@ -191,6 +198,8 @@ public record CollectiveCase(
                     ? comm.sendReceive(from, next, to, previous)
                     : comm.group(g -> g.send(next, from).recv(previous, to));
             case BARRIER -> comm.barrier();
+            case SCAN -> comm.scan(from, to, op);
+            case EXSCAN -> comm.exscan(from, to, op);
         };
     }
 
@@ -214,6 +223,10 @@ public record CollectiveCase(
             case SCATTER -> Elements.value(root, (long) rank * count + i, type, op);
             case SEND_RECV -> Elements.value((rank + n - 1) % n, i, type, op);
             case BARRIER -> 0;
+            case SCAN -> Elements.reduced(rank + 1, i, type, op);
+            case EXSCAN -> rank > 0
+                    ? Elements.reduced(rank, i, type, op)
+                    : worksInPlace() ? Elements.value(0, i, type, op) : FILLING;
         };
     }
 

@@ -132,15 +132,30 @@ final class DeviceCollectives {
                         ? on.sendReceive(send, (rank + 1) % size, recv, (rank + size - 1) % size)
                         : group.apply(g -> g.send((rank + 1) % size, send).recv((rank + size - 1) % size, recv));
                 case BARRIER -> on.barrier();
+                case SCAN -> inPlace ? on.scan(recv, op) : on.scan(send, recv, op);
+                case EXSCAN -> inPlace ? on.exscan(recv, op) : on.exscan(send, recv, op);
             };
         }
     }
 
+    /** Compares scans, which only host staging executes on device memory. */
+    static void compareScans(Communicator comm, int device, long seed, Predicate<DataType> suits) {
+        compare(comm, device, cases(seed, suits, DeviceCollectives::isScan));
+    }
+
+    private static boolean isScan(Collective kind) {
+        return kind == Collective.SCAN || kind == Collective.EXSCAN;
+    }
+
     static List<Case> cases(long seed, Predicate<DataType> suits) {
+        return cases(seed, suits, kind -> !isScan(kind));
+    }
+
+    private static List<Case> cases(long seed, Predicate<DataType> suits, Predicate<Collective> kinds) {
         Random random = new Random(seed);
         List<DataType> types = Stream.of(DataType.values()).filter(suits).toList();
         List<Case> cases = new ArrayList<>();
-        for (Collective kind : Collective.values()) {
+        for (Collective kind : Stream.of(Collective.values()).filter(kinds).toList()) {
             for (int count : COUNTS) {
                 for (boolean variant : new boolean[] {false, true}) {
                     boolean mayVary = kind == Collective.ALL_GATHER
@@ -149,7 +164,8 @@ final class DeviceCollectives {
                             || kind == Collective.GATHER
                             || kind == Collective.SCATTER;
                     DataType type = types.get(random.nextInt(types.size()));
-                    ReduceOp op = Elements.operation(random, type);
+                    ReduceOp drawn = Elements.operation(random, type);
+                    ReduceOp op = isScan(kind) && drawn == ReduceOp.AVG ? ReduceOp.SUM : drawn;
                     cases.add(new Case(kind, variant && mayVary, variant, type, op, count, random.nextInt(8)));
                 }
             }

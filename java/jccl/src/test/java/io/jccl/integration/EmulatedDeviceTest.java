@@ -1,6 +1,7 @@
 package io.jccl.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.CommunicatorConfig;
@@ -10,6 +11,7 @@ import io.jccl.ReduceOp;
 import io.jccl.Work;
 import io.jccl.nativelib.NativeDevice;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -56,6 +58,28 @@ class EmulatedDeviceTest extends DeviceScenarios {
     })
     void everyCollectiveGivesTheSameBitsAsInHostMemory(int size, int devices, String algorithm, String protocol) {
         DeviceCollectives.compare(size, devices, algorithm, protocol);
+    }
+
+    @Test
+    void scansAreRefusedBeforeTheyTouchAnything() {
+        try (LocalRanks ranks = LocalRanks.start(
+                2, DeviceCollectives.config("ring", "simple").device(0).build())) {
+            ranks.run(comm -> {
+                try (DeviceMemory memory = new DeviceMemory(0, 4096)) {
+                    memory.put(new byte[] {1, 2, 3, 4});
+                    DataBuffer buffer = memory.elements(1, DataType.INT32);
+                    for (Runnable call : List.<Runnable>of(
+                            () -> comm.scan(buffer, ReduceOp.SUM),
+                            () -> comm.group(g -> g.exscan(buffer, ReduceOp.SUM)))) {
+                        assertThatIllegalArgumentException()
+                                .isThrownBy(call::run)
+                                .withMessageContaining("scans have no kernel; copy the elements to memory of the host");
+                    }
+                    assertThat(memory.get(4)).containsExactly(1, 2, 3, 4);
+                    EmulatedGpus.sumUp(comm, 0);
+                }
+            });
+        }
     }
 
     /**

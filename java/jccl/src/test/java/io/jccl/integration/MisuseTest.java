@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 import org.assertj.core.api.Assertions;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterAll;
@@ -77,6 +78,29 @@ class MisuseTest {
         refused(
                 () -> comm.recv(0, buffer(1)),
                 "peer=0 rank=0: a recv to itself waits for ever; use sendReceive, or put both sides into one group");
+    }
+
+    @Test
+    void scansNeedEqualBuffersAndNoAverage() {
+        for (BiFunction<DataBuffer, DataBuffer, Object> scan : List.<BiFunction<DataBuffer, DataBuffer, Object>>of(
+                (send, recv) -> comm.scan(send, recv, ReduceOp.SUM),
+                (send, recv) -> comm.exscan(send, recv, ReduceOp.SUM))) {
+            refused(
+                    () -> scan.apply(buffer(3), buffer(4)),
+                    "send.count=3 recv.count=4: expected the same count in both buffers; set positions and limits, or use"
+                            + " slice");
+            DataBuffer five = buffer(5);
+            refused(
+                    () -> scan.apply(five.slice(0, 4), five.slice(1, 4)),
+                    "send and recv overlap in part: in place means that both begin at the same element, all of recv;"
+                            + " otherwise pass buffers of separate memory");
+        }
+        String average = "op=avg: in a scan, each rank would divide by another number; use SUM, and divide the result";
+        refused(() -> comm.scan(buffer(1), ReduceOp.AVG), average);
+        refused(() -> comm.group(g -> g.exscan(buffer(1), ReduceOp.AVG)), average);
+        refused(
+                () -> comm.scan(buffer(1), ReduceOp.BXOR),
+                "op=bxor type=float32: bitwise operations combine integers; pass a buffer of an integer type");
     }
 
     @Test

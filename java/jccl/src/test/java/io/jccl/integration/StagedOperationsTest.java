@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Operations on device memory that the host executes, because processes share a GPU without an MPS server or because a
@@ -69,6 +70,17 @@ class StagedOperationsTest {
                 .build();
         try (LocalRanks ranks = LocalRanks.start(size, config)) {
             ranks.run(comm -> DeviceCollectives.compareAll(comm, 0, 7L * size, type -> !type.isFloating()));
+            ranks.run(comm -> DeviceCollectives.compareScans(comm, 0, 7L * size, type -> !type.isFloating()));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 5})
+    void scansGiveTheSameBitsAsInHostMemory(int size) {
+        CommunicatorConfig config =
+                staged(DeviceCollectives.config("direct", "simple")).device(0).build();
+        try (LocalRanks ranks = LocalRanks.start(size, config)) {
+            ranks.run(comm -> DeviceCollectives.compareScans(comm, 0, 3L * size, type -> true));
         }
     }
 

@@ -172,6 +172,7 @@ public final class LinkBound {
             case SCATTER -> star(0, shard, true);
             case GATHER -> star(0, shard, false);
             case SEND_RECV -> pair(bytes);
+            case SCAN, EXSCAN -> chain(bytes);
         };
     }
 
@@ -183,6 +184,14 @@ public final class LinkBound {
                     loads.add(from, to, each);
                 }
             }
+        }
+        return loads.micros();
+    }
+
+    private double chain(double each) {
+        Loads loads = new Loads();
+        for (int from = 0; from + 1 < plan.size(); from++) {
+            loads.add(from, from + 1, each);
         }
         return loads.micros();
     }

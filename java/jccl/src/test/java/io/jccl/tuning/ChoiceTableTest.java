@@ -54,10 +54,14 @@ public class ChoiceTableTest {
     }
 
     @Test
-    void allCollectivesTryToWorkInPlaceExceptSendRecvAndBarrier() {
+    void allCollectivesTryToWorkInPlaceExceptSendRecvBarrierAndScans() {
         ChoiceTable table = table(shape(4, 1, 4, 1), TuningOverrides.none());
         for (Collective collective : Collective.values()) {
-            boolean moves = collective != Collective.SEND_RECV && collective != Collective.BARRIER;
+            boolean moves =
+                    switch (collective) {
+                        case SEND_RECV, BARRIER, SCAN, EXSCAN -> false;
+                        default -> true;
+                    };
             assertThat(table.choice(collective, 1 << 20).tryZeroCopy())
                     .as(collective.label())
                     .isEqualTo(moves);

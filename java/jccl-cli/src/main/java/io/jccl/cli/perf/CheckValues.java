@@ -67,12 +67,17 @@ final class CheckValues {
 
     /** Returns the bits of the reduction of all ranks' inputs. */
     long result(int index) {
-        return type.isFloating() ? encodeResult(index) : integerResult(index);
+        return result(ranks, index);
     }
 
-    private long integerResult(int index) {
+    /** Returns the bits of the reduction of the inputs of the lowest ranks. */
+    long result(int lowest, int index) {
+        return type.isFloating() ? encodeResult(lowest, index) : integerResult(lowest, index);
+    }
+
+    private long integerResult(int lowest, int index) {
         long result = extend(input(0, index));
-        for (int rank = 1; rank < ranks; rank++) {
+        for (int rank = 1; rank < lowest; rank++) {
             long value = extend(input(rank, index));
             result = switch (op) {
                 case SUM, AVG -> result + value;
@@ -84,12 +89,12 @@ final class CheckValues {
                 case BXOR -> result ^ value;
             };
         }
-        return op == ReduceOp.AVG ? result / ranks : result;
+        return op == ReduceOp.AVG ? result / lowest : result;
     }
 
-    private long encodeResult(int index) {
+    private long encodeResult(int lowest, int index) {
         double result = decode(input(0, index));
-        for (int rank = 1; rank < ranks; rank++) {
+        for (int rank = 1; rank < lowest; rank++) {
             double value = decode(input(rank, index));
             result = switch (op) {
                 case SUM, AVG -> result + value;
@@ -103,7 +108,7 @@ final class CheckValues {
             return encode(result);
         }
         // the library divides in float32, or for FLOAT64 in float64, and then rounds to the type
-        return encode(type == DataType.FLOAT64 ? result / ranks : (float) result / ranks);
+        return encode(type == DataType.FLOAT64 ? result / lowest : (float) result / lowest);
     }
 
     private IllegalStateException notOfFloats() {

@@ -1,7 +1,6 @@
 package io.jccl.cli.perf;
 
 import java.util.function.IntFunction;
-import java.util.function.Supplier;
 
 /**
  * The patterns of one run: each rank's input and, for reductions, the result. Each pattern is made at its first use.
@@ -10,13 +9,14 @@ final class Patterns {
 
     private final ElementPattern[] inputs;
     private final IntFunction<ElementPattern> makeInput;
-    private final Supplier<ElementPattern> makeResult;
-    private ElementPattern result;
+    private final IntFunction<ElementPattern> makeResult; // by the number of ranks
+    private final ElementPattern[] results;
 
-    private Patterns(int ranks, IntFunction<ElementPattern> makeInput, Supplier<ElementPattern> makeResult) {
+    private Patterns(int ranks, IntFunction<ElementPattern> makeInput, IntFunction<ElementPattern> makeResult) {
         this.inputs = new ElementPattern[ranks];
         this.makeInput = makeInput;
         this.makeResult = makeResult;
+        this.results = new ElementPattern[ranks];
     }
 
     /** Returns patterns whose result is known exactly. */
@@ -27,7 +27,7 @@ final class Patterns {
                 ranks,
                 rank -> new ElementPattern(
                         options.type(), i -> reduces ? values.input(rank, i) : CheckValues.moved(rank, i)),
-                () -> new ElementPattern(options.type(), values::result));
+                lowest -> new ElementPattern(options.type(), i -> values.result(lowest, i)));
     }
 
     /**
@@ -36,7 +36,7 @@ final class Patterns {
      */
     static Patterns inexact(PerfOptions options, int ranks) {
         CheckValues values = new CheckValues(options.type(), options.op(), ranks);
-        return new Patterns(ranks, rank -> new ElementPattern(options.type(), i -> values.inexact(rank, i)), () -> {
+        return new Patterns(ranks, rank -> new ElementPattern(options.type(), i -> values.inexact(rank, i)), lowest -> {
             throw new IllegalStateException(
                     "collective=" + options.collective().label() + ": the result of inexact inputs has no closed form");
         });
@@ -52,9 +52,14 @@ final class Patterns {
 
     /** Returns the reduction of all inputs. */
     ElementPattern result() {
-        if (result == null) {
-            result = makeResult.get();
+        return resultOf(results.length);
+    }
+
+    /** Returns the reduction of the inputs of the lowest ranks, at least one. */
+    ElementPattern resultOf(int lowest) {
+        if (results[lowest - 1] == null) {
+            results[lowest - 1] = makeResult.apply(lowest);
         }
-        return result;
+        return results[lowest - 1];
     }
 }

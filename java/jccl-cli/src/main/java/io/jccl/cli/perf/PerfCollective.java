@@ -40,7 +40,7 @@ record PerfCollective(Collective kind, boolean vector) {
     private static boolean hasVectorForm(Collective kind) {
         return switch (kind) {
             case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> true;
-            case ALL_REDUCE, REDUCE, BROADCAST, SEND_RECV, BARRIER -> false;
+            case ALL_REDUCE, REDUCE, BROADCAST, SEND_RECV, BARRIER, SCAN, EXSCAN -> false;
         };
     }
 

@@ -58,7 +58,7 @@ record Shape(PerfCollective collective, int ranks, long count, long elements) {
     private static boolean isBlocked(Collective collective) {
         return switch (collective) {
             case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> true;
-            case ALL_REDUCE, REDUCE, BROADCAST, SEND_RECV, BARRIER -> false;
+            case ALL_REDUCE, REDUCE, BROADCAST, SEND_RECV, BARRIER, SCAN, EXSCAN -> false;
         };
     }
 
@@ -66,7 +66,7 @@ record Shape(PerfCollective collective, int ranks, long count, long elements) {
     static boolean hasInPlace(Collective collective) {
         return switch (collective) {
             case ALL_TO_ALL, SEND_RECV, BARRIER -> false;
-            case ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, GATHER, SCATTER -> true;
+            case ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, GATHER, SCATTER, SCAN, EXSCAN -> true;
         };
     }
 
@@ -79,7 +79,7 @@ record Shape(PerfCollective collective, int ranks, long count, long elements) {
         return switch (collective) {
             case ALL_REDUCE -> 2 * others;
             case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> others;
-            case REDUCE, BROADCAST, SEND_RECV, BARRIER -> 1;
+            case REDUCE, BROADCAST, SEND_RECV, BARRIER, SCAN, EXSCAN -> 1;
         };
     }
 }

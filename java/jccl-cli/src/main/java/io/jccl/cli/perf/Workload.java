@@ -83,6 +83,8 @@ final class Workload {
                 yield () -> comm.sendReceive(in, next, out, previous);
             }
             case BARRIER -> comm::barrier;
+            case SCAN -> () -> comm.scan(in, out, op);
+            case EXSCAN -> () -> comm.exscan(in, out, op);
         };
     }
 
@@ -104,7 +106,7 @@ final class Workload {
             }
             case GATHER -> () -> comm.gatherV(in, out, counts, root);
             case SCATTER -> () -> comm.scatterV(in, counts, out, root);
-            case ALL_REDUCE, REDUCE, BROADCAST, SEND_RECV, BARRIER -> throw new IllegalStateException(
+            case ALL_REDUCE, REDUCE, BROADCAST, SEND_RECV, BARRIER, SCAN, EXSCAN -> throw new IllegalStateException(
                     "collective=" + kind.label() + ": has no v-form");
         };
     }
@@ -236,6 +238,8 @@ final class Workload {
             case SCATTER -> List.of(result(blocks.count(rank), patterns.input(options.root()), blocks.offset(rank)));
             case SEND_RECV -> List.of(result(count, patterns.input(previous()), 0));
             case BARRIER -> List.of();
+            case SCAN -> List.of(result(count, patterns.resultOf(rank + 1), 0));
+            case EXSCAN -> rank == 0 ? List.of() : List.of(result(count, patterns.resultOf(rank), 0));
         };
     }
 

@@ -56,7 +56,7 @@ class PerfCollectiveTest {
     void aNameThatResemblesNoneIsRefusedWithAllNames() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> PerfCollective.parse("all_sum"))
-                .withMessageEndingWith(", barrier]");
+                .withMessageEndingWith(", exscan]");
     }
 
     @Test

@@ -74,8 +74,18 @@ class ShapeTest {
 
     @ParameterizedTest
     @CsvSource({
-        "ALL_REDUCE, 1.5", "ALL_GATHER, 0.75", "REDUCE_SCATTER, 0.75", "ALL_TO_ALL, 0.75", "GATHER, 0.75",
-        "SCATTER, 0.75", "BROADCAST, 1", "REDUCE, 1", "SEND_RECV, 1", "BARRIER, 1"
+        "ALL_REDUCE, 1.5",
+        "ALL_GATHER, 0.75",
+        "REDUCE_SCATTER, 0.75",
+        "ALL_TO_ALL, 0.75",
+        "GATHER, 0.75",
+        "SCATTER, 0.75",
+        "BROADCAST, 1",
+        "REDUCE, 1",
+        "SEND_RECV, 1",
+        "BARRIER, 1",
+        "SCAN, 1",
+        "EXSCAN, 1"
     })
     void busFactorsOfFourRanks(Collective collective, double factor) {
         assertThat(Shape.busFactor(collective, 4)).isEqualTo(factor);
