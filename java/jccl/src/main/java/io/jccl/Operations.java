@@ -169,6 +169,16 @@ public interface Operations<R> {
     R allGatherV(DataBuffer send, DataBuffer recv, long[] counts, WireFormat wire);
 
     /**
+     * Reduce-scatters a buffer in place: {@link #reduceScatter(DataBuffer, DataBuffer, ReduceOp)} whose receive buffer is
+     * block {@code rank} of the send buffer. The other blocks stay as they are. (With MPI_IN_PLACE,
+     * MPI_Reduce_scatter_block stores the result in the first block.)
+     *
+     * @param buffer {@code n * c} elements
+     * @param op how elements are combined
+     */
+    R reduceScatter(DataBuffer buffer, ReduceOp op);
+
+    /**
      * Reduces the send buffers of all ranks element by element and gives every rank its block of the result.
      *
      * @param send {@code n * c} elements

@@ -227,6 +227,17 @@ final class CallFactory implements Operations<OperationCall> {
     }
 
     @Override
+    public OperationCall reduceScatter(DataBuffer buffer, ReduceOp op) {
+        Checks.target("buffer", buffer);
+        if (buffer.count() % size != 0) {
+            throw new IllegalArgumentException("buffer.count=" + buffer.count() + " size=" + size
+                    + ": expected a multiple of size; set positions and limits, or use slice");
+        }
+        long block = buffer.count() / size;
+        return reduceScatter(buffer, buffer.slice(rank * block, block), op);
+    }
+
+    @Override
     public OperationCall reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
         checkReduceScatter(send, recv);
         Checks.op(op, send.type());

@@ -108,6 +108,13 @@ abstract class CheckedOperations<R> implements Operations<R> {
     }
 
     @Override
+    public R reduceScatter(DataBuffer buffer, ReduceOp op) {
+        try (IssueRight<R> right = begin(buffer, null)) {
+            return right.issue(right.factory().reduceScatter(buffer, op));
+        }
+    }
+
+    @Override
     public R reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
         try (IssueRight<R> right = begin(send, recv)) {
             return right.issue(right.factory().reduceScatter(send, recv, op));

@@ -81,6 +81,16 @@ class MisuseTest {
     }
 
     @Test
+    void reduceScatterInPlaceNeedsABlockForEachRank() {
+        refused(
+                () -> comm.reduceScatter(buffer(3), ReduceOp.SUM),
+                "buffer.count=3 size=2: expected a multiple of size; set positions and limits, or use slice");
+        refused(
+                () -> comm.reduceScatter(buffer(2), ReduceOp.BAND),
+                "op=band type=float32: bitwise operations combine integers; pass a buffer of an integer type");
+    }
+
+    @Test
     void scansNeedEqualBuffersAndNoAverage() {
         for (BiFunction<DataBuffer, DataBuffer, Object> scan : List.<BiFunction<DataBuffer, DataBuffer, Object>>of(
                 (send, recv) -> comm.scan(send, recv, ReduceOp.SUM),

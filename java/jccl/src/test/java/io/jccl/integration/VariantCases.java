@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 
 /**
  * Variants of collectives that {@link CollectiveCase} does not cover: v-forms, lists of buffers, user-defined
@@ -44,6 +45,7 @@ public final class VariantCases {
                     List.of(DataBuffer.Memory.DIRECT, DataBuffer.Memory.SHARED, DataBuffer.Memory.HEAP)) {
                 try (Numbers numbers = new Numbers(memory)) {
                     gathersAndScatters(comm, count, numbers);
+                    reduceScattersInPlace(comm, count, numbers);
                     reductions(comm, count, numbers);
                 }
             }
@@ -145,6 +147,24 @@ public final class VariantCases {
                 comm.scatterV(null, counts, DataBuffer.of(block), root).await();
             }
         }
+    }
+
+    private static void reduceScattersInPlace(Communicator comm, int count, Numbers numbers) {
+        int rank = comm.rank();
+        int size = comm.size();
+        List<long[]> all = IntStream.range(0, size)
+                .mapToObj(each -> values(each, (long) count * size))
+                .toList();
+        long[] expected = all.get(rank).clone();
+        for (int i = rank * count; i < (rank + 1) * count; i++) {
+            expected[i] = 0;
+            for (int each = 0; each < size; each++) {
+                expected[i] += all.get(each)[i];
+            }
+        }
+        LongBuffer buffer = numbers.of(all.get(rank));
+        comm.reduceScatter(DataBuffer.of(buffer), ReduceOp.SUM).await();
+        assertThat(array(buffer)).isEqualTo(expected);
     }
 
     private static void reductions(Communicator comm, int count, Numbers numbers) {
