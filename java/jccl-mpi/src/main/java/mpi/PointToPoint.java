@@ -1,0 +1,188 @@
+package mpi;
+
+import io.jccl.Communicator;
+import io.jccl.MessageStatus;
+import io.jccl.Messages;
+import io.jccl.Work;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Messages between the processes of a communicator. */
+abstract class PointToPoint {
+
+    /** Returns the library's communicator, if this one is not null. */
+    abstract Communicator comm() throws MPIException;
+
+    /** Starts a call of the library. */
+    static Request start(Request.Completion completion, Supplier<Work> call) throws MPIException {
+        try {
+            return new Request(call.get(), completion);
+        } catch (RuntimeException e) {
+            throw MPIException.of(e);
+        }
+    }
+
+    private Messages messages() throws MPIException {
+        return comm().messages();
+    }
+
+    /** Sends a message. */
+    public void send(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
+        if (to == MPI.PROC_NULL) {
+            return;
+        }
+        Region region = Region.of(buffer, 0, count, type);
+        try {
+            messages().send(to, tag, region.data());
+        } catch (RuntimeException e) {
+            throw MPIException.of(e);
+        }
+    }
+
+    /** Starts to send a message. */
+    public Request iSend(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
+        return isend(Region.of(buffer, 0, count, type), to, tag);
+    }
+
+    private Request isend(Region region, int to, int tag) throws MPIException {
+        Messages messages = messages();
+        return to == MPI.PROC_NULL
+                ? new Request(null, () -> {})
+                : start(() -> {}, () -> messages.sendAsync(to, tag, region.data()));
+    }
+
+    /** Sends a copy of a message, and does not wait for its receive. */
+    public void bSend(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
+        ibSend(buffer, count, type, to, tag);
+    }
+
+    /** Like {@link #bSend}. */
+    public Request ibSend(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
+        isend(Region.copyOf(buffer, 0, count, type), to, tag);
+        return new Request(null, () -> {});
+    }
+
+    /** Sends a message whose receive has been started. */
+    public void rSend(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
+        send(buffer, count, type, to, tag);
+    }
+
+    /** Starts to send a message whose receive has been started. */
+    public Request irSend(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
+        return iSend(buffer, count, type, to, tag);
+    }
+
+    /** Throws an exception: there is no send that waits for its receive. */
+    public void sSend(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
+        throw MPIException.missing("sSend", "send and receive an answer");
+    }
+
+    /** Throws an exception, as {@link #sSend}. */
+    public Request isSend(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
+        throw MPIException.missing("isSend", "send and receive an answer");
+    }
+
+    /** Receives a message, which may be shorter than the buffer. */
+    public Status recv(Object buffer, int count, Datatype type, int from, int tag) throws MPIException {
+        return iRecv(buffer, count, type, from, tag).waitStatus();
+    }
+
+    /** Starts to receive a message. */
+    public Request iRecv(Object buffer, int count, Datatype type, int from, int tag) throws MPIException {
+        Region region = Region.of(buffer, 0, count, type);
+        if (from == MPI.PROC_NULL) {
+            return new Request(null, () -> {}).with(nobody());
+        }
+        try {
+            return Request.of(messages().receiveAsync(from, tag, region.data()), region::received);
+        } catch (RuntimeException e) {
+            throw MPIException.of(e);
+        }
+    }
+
+    private static Status nobody() {
+        return new Status(MPI.PROC_NULL, MPI.ANY_TAG, 0, false, 0);
+    }
+
+    /** Sends one message and receives another at the same time. */
+    public Status sendRecv(
+            Object send,
+            int sendCount,
+            Datatype sendType,
+            int to,
+            int sendTag,
+            Object recv,
+            int recvCount,
+            Datatype recvType,
+            int from,
+            int recvTag)
+            throws MPIException {
+        Request received = iRecv(recv, recvCount, recvType, from, recvTag);
+        send(send, sendCount, sendType, to, sendTag);
+        return received.waitStatus();
+    }
+
+    /** Sends a message and puts another in its place. */
+    public Status sendRecvReplace(Object buffer, int count, Datatype type, int to, int sendTag, int from, int recvTag)
+            throws MPIException {
+        Request sent = isend(Region.copyOf(buffer, 0, count, type), to, sendTag);
+        Status status = recv(buffer, count, type, from, recvTag);
+        sent.waitFor();
+        return status;
+    }
+
+    /** Waits for a message that {@link #recv} would receive. */
+    public Status probe(int from, int tag) throws MPIException {
+        if (from == MPI.PROC_NULL) {
+            return nobody();
+        }
+        try {
+            return status(messages().probe(from, tag));
+        } catch (RuntimeException e) {
+            throw MPIException.of(e);
+        }
+    }
+
+    /** Returns null if there is no message that {@link #recv} would receive. */
+    public @Nullable Status iProbe(int from, int tag) throws MPIException {
+        if (from == MPI.PROC_NULL) {
+            return nobody();
+        }
+        try {
+            Optional<MessageStatus> found = messages().tryProbe(from, tag);
+            return found.isPresent() ? status(found.get()) : null;
+        } catch (RuntimeException e) {
+            throw MPIException.of(e);
+        }
+    }
+
+    private static Status status(MessageStatus found) {
+        return new Status(found.source(), found.tag(), found.bytes(), false, 0);
+    }
+
+    /** Returns a send that can be started several times. */
+    public Prequest sendInit(Object buffer, int count, Datatype type, int to, int tag) {
+        return new Prequest(() -> iSend(buffer, count, type, to, tag));
+    }
+
+    /** Returns a {@link #bSend} that can be started several times. */
+    public Prequest bSendInit(Object buffer, int count, Datatype type, int to, int tag) {
+        return new Prequest(() -> ibSend(buffer, count, type, to, tag));
+    }
+
+    /** Returns a {@link #rSend} that can be started several times. */
+    public Prequest rSendInit(Object buffer, int count, Datatype type, int to, int tag) {
+        return sendInit(buffer, count, type, to, tag);
+    }
+
+    /** Throws an exception, as {@link #sSend}. */
+    public Prequest sSendInit(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
+        throw MPIException.missing("sSendInit", "send and receive an answer");
+    }
+
+    /** Returns a receive that can be started several times. */
+    public Prequest recvInit(Object buffer, int count, Datatype type, int from, int tag) {
+        return new Prequest(() -> iRecv(buffer, count, type, from, tag));
+    }
+}
