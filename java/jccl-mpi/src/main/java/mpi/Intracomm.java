@@ -2,6 +2,7 @@ package mpi;
 
 import io.jccl.Communicator;
 import io.jccl.DataBuffer;
+import io.jccl.ReduceOp;
 import java.util.Optional;
 
 /** A communicator. Only communicators of one group exist here, none between two groups. */
@@ -47,6 +48,9 @@ public final class Intracomm extends Comm {
 
     /** Returns a communicator of a group; {@link MPI#COMM_NULL} in other processes. All processes call it. */
     public Intracomm create(Group group) throws MPIException {
+        if (group.isNull()) {
+            throw new MPIException(MPI.ERR_GROUP, "the group is null: free was called before");
+        }
         int rank = group.getRank();
         return split(rank == MPI.UNDEFINED ? MPI.UNDEFINED : 0, rank);
     }
@@ -61,7 +65,7 @@ public final class Intracomm extends Comm {
     }
 
     public Request iScan(Object s, Object r, int count, Datatype type, Op op) throws MPIException {
-        return scan(Region.of(s, 0, count, type), Region.of(r, 0, count, type), count, type, op, getRank() + 1);
+        return scan(Region.of(s, 0, count, type), Region.of(r, 0, count, type), count, type, op, true);
     }
 
     public void scan(Object buffer, int count, Datatype type, Op op) throws MPIException {
@@ -70,7 +74,7 @@ public final class Intracomm extends Comm {
 
     public Request iScan(Object buffer, int count, Datatype type, Op op) throws MPIException {
         Region region = Region.of(buffer, 0, count, type);
-        return scan(region, region, count, type, op, getRank() + 1);
+        return scan(region, region, count, type, op, true);
     }
 
     public void exScan(Object s, Object r, int count, Datatype type, Op op) throws MPIException {
@@ -78,7 +82,7 @@ public final class Intracomm extends Comm {
     }
 
     public Request iExScan(Object s, Object r, int count, Datatype type, Op op) throws MPIException {
-        return scan(Region.of(s, 0, count, type), Region.of(r, 0, count, type), count, type, op, getRank());
+        return scan(Region.of(s, 0, count, type), Region.of(r, 0, count, type), count, type, op, false);
     }
 
     public void exScan(Object buffer, int count, Datatype type, Op op) throws MPIException {
@@ -87,26 +91,31 @@ public final class Intracomm extends Comm {
 
     public Request iExScan(Object buffer, int count, Datatype type, Op op) throws MPIException {
         Region region = Region.of(buffer, 0, count, type);
-        return scan(region, region, count, type, op, getRank());
+        return scan(region, region, count, type, op, false);
     }
 
-    /** Folds the elements of the lowest ranks. */
-    private Request scan(Region sent, Region received, int count, Datatype type, Op op, int ranks) throws MPIException {
+    private Request scan(Region s, Region r, int count, Datatype type, Op op, boolean isInclusive) throws MPIException {
         Communicator c = comm();
-        op.resolve(type); // refuses an operation before anything is sent
+        if (op.resolve(type) instanceof ReduceOp one) {
+            return start(
+                    r::received,
+                    () -> isInclusive ? c.scan(s.data(), r.data(), one) : c.exscan(s.data(), r.data(), one));
+        }
+        // The library scans with its own operations only.
         DataBuffer all = Region.own(type, count * c.size()).data();
+        int ranks = c.rank() + (isInclusive ? 1 : 0);
         return start(
                 () -> {
                     for (int rank = 0; rank < ranks; rank++) {
                         DataBuffer next = all.slice((long) rank * count, count);
                         if (rank == 0) {
-                            Region.copy(next, received.data());
+                            Region.copy(next, r.data());
                         } else {
-                            op.fold(received.data(), next, type);
+                            op.fold(r.data(), next, type);
                         }
                     }
-                    received.received();
+                    r.received();
                 },
-                () -> c.allGather(sent.data(), all));
+                () -> c.allGather(s.data(), all));
     }
 }

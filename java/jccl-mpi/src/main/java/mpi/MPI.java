@@ -12,6 +12,7 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
+import org.jspecify.annotations.Nullable;
 
 /** The constants of MPI, and what begins and ends a program. */
 public final class MPI {
@@ -86,6 +87,7 @@ public final class MPI {
 
     private static volatile boolean initialized;
     private static volatile boolean finalized;
+    private static volatile byte @Nullable [] attached;
 
     private MPI() {}
 
@@ -145,12 +147,19 @@ public final class MPI {
         return 1 / NANOS_PER_SECOND;
     }
 
-    /** Does nothing: a buffered send copies its message, however large. */
-    public static void attachBuffer(byte[] buffer) {}
+    /** Keeps a buffer for {@link #detachBuffer}. A buffered send copies its message elsewhere, however large. */
+    public static void attachBuffer(byte[] buffer) {
+        attached = buffer;
+    }
 
-    /** Returns no buffer, because {@link #attachBuffer} keeps none. */
-    public static byte[] detachBuffer() {
-        return new byte[0];
+    /** Returns the buffer that was attached. */
+    public static byte[] detachBuffer() throws MPIException {
+        byte[] buffer = attached;
+        if (buffer == null) {
+            throw new MPIException(ERR_BUFFER, "no buffer is attached");
+        }
+        attached = null;
+        return buffer;
     }
 
     public static ByteBuffer newByteBuffer(int elements) {

@@ -6,6 +6,7 @@ import io.jccl.CommunicationTimeoutException;
 import io.jccl.DeviceException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
+import io.jccl.MessageTooLongException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.TransportException;
@@ -50,6 +51,9 @@ public final class Rethrown {
         }
         if (model instanceof DeviceException) {
             return new DeviceException(message, cause);
+        }
+        if (model instanceof MessageTooLongException) {
+            return new MessageTooLongException(message, cause);
         }
         if (model instanceof InterruptedCommunicationException) {
             return new InterruptedCommunicationException(message, cause);

@@ -9,10 +9,13 @@ import io.jccl.CommunicationTimeoutException;
 import io.jccl.DeviceException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
+import io.jccl.MessageTooLongException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.RankOperation;
 import io.jccl.TransportException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
@@ -34,6 +37,7 @@ class RethrownTest {
                 new CommunicationTimeoutException("text", Set.of(3, 5), null),
                 new DeviceException("text"),
                 new InterruptedCommunicationException("text"),
+                new MessageTooLongException("text"),
                 new MismatchedCollectiveException("text", List.of(RankOperation.absent(1, 7)), null),
                 new PeerFailedException("text", Set.of(2), null),
                 new TransportException("text"),
@@ -61,6 +65,22 @@ class RethrownTest {
         mine.addSuppressed(new IllegalStateException("of this caller"));
         assertThat(first.getSuppressed()).isEmpty();
         assertThat(Rethrown.here(first).getSuppressed()).isEmpty();
+    }
+
+    @Test
+    void noPublicExceptionIsLeftOut() throws Exception {
+        Path classes = Path.of(JcclException.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .toURI());
+        try (Stream<Path> files = Files.list(classes.resolve("io/jccl"))) {
+            assertThat(files.map(file -> file.getFileName().toString())
+                            .filter(name -> name.endsWith("Exception.class")))
+                    .containsExactlyInAnyOrderElementsOf(exceptions()
+                            .map(one -> one.getClass().getSimpleName() + ".class")
+                            .toList());
+        }
     }
 
     static Stream<Throwable> ofOtherThreads() {
