@@ -112,7 +112,7 @@ final class SharedConnection implements FrameLink.Owner {
             return;
         }
         Group group = groups.get(next);
-        if (!type.isRepeatable()) {
+        if (!type.isRepeatable()) { // a repeatable frame is handled again, as one of this group, if its handler throws
             next = GroupLink.FIRST;
         }
         if (group != null) { // else the group has left
