@@ -193,7 +193,7 @@ class SimulatedHostsTest {
                                 "JCCL_SOCKET_IFNAME==eth0,eth1",
                                 "JCCL_NSOCKS_PERTHREAD=4"),
                         "launched-sample",
-                        "40")) {
+                        "80")) {
             for (int rank = 0; rank < 2; rank++) {
                 requireEnd(ranks, rank, "RESULT ok");
             }
@@ -222,7 +222,7 @@ class SimulatedHostsTest {
                                 "JCCL_SOCKET_IFNAME==eth0,eth1",
                                 "JCCL_TOPO_FILE=" + descriptions.get(rank)),
                         "launched-sample",
-                        "40")) {
+                        "80")) {
             for (int rank = 0; rank < 2; rank++) {
                 requireEnd(ranks, rank, "RESULT ok");
             }
