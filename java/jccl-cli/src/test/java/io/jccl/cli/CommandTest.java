@@ -38,7 +38,7 @@ class CommandTest {
             delimiter = '|',
             value = {
                 "perf all_sum | collective=\"all_sum\": unknown; name one of [all_reduce",
-                "perf allReduce | , barrier]; did you mean all_reduce?",
+                "perf allReduce | , exscan]; did you mean all_reduce?",
                 "perf all_reduce --json - --csv - | csv=- json=-: expected a file of its own for each; name another",
                 "perf all_reduce --json a --plot ./a | plot=a json=a: expected a file of its own for each; name another",
                 "perf all_reduce --compare a --plot ./a | plot=a compare=a: expected a file of its own for each",
