@@ -10,5 +10,5 @@
   }
 
 JCCL_BENCH_KERNEL(int8, Small)
-JCCL_BENCH_KERNEL(int32, Middle)
-JCCL_BENCH_KERNEL(int64, Large)
+JCCL_BENCH_KERNEL(int16, Middle)
+JCCL_BENCH_KERNEL(int32, Large)

@@ -30,7 +30,7 @@ std::function<void()> writing(const void* descriptor) {
 
 const test::EmulatedFamily kBench("bench", [](const device::KernelEntry& entry, const void* descriptor) {
   return entry.element == device::ElementClass::Int8    ? writing<Small>(descriptor)
-         : entry.element == device::ElementClass::Int32 ? writing<Middle>(descriptor)
+         : entry.element == device::ElementClass::Int16 ? writing<Middle>(descriptor)
                                                         : writing<Large>(descriptor);
 });
 
