@@ -64,9 +64,10 @@ final class Tensors {
     static DataType arithmeticType(String name, ScalarType type) {
         DataType known = known(type);
         if (known == null) {
-            throw new IllegalArgumentException(name + ".scalar_type=" + type.intern()
-                    + ": expected Half, BFloat16, Float, Double, Byte, Char, Short, Int, Long, UInt16, UInt32, UInt64, Float8_e4m3fn or"
-                    + " Float8_e5m2; convert the tensor, for example with tensor.to(ScalarType.Int)");
+            throw new IllegalArgumentException(
+                    name + ".scalar_type=" + type.intern()
+                            + ": expected Half, BFloat16, Float, Double, Byte, Char, Short, Int, Long, UInt16, UInt32,"
+                            + " UInt64, Float8_e4m3fn or Float8_e5m2; convert the tensor, for example with tensor.to(ScalarType.Int)");
         }
         return known;
     }

@@ -4,6 +4,7 @@ import io.jccl.rendezvous.AwaitedRanks;
 import io.jccl.rendezvous.BootstrapOptions;
 import io.jccl.rendezvous.FrameStream;
 import io.jccl.rendezvous.RankRegistration;
+import io.jccl.wire.FrameGroup;
 import io.jccl.wire.FrameLink;
 import io.jccl.wire.FrameType;
 import io.jccl.wire.GroupLink;
@@ -20,6 +21,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -68,7 +70,7 @@ public final class CoordinatorServer implements Closeable, Server.Service, Linge
     private final Map<Long, SplitGroup> splits = new HashMap<>(); // by number; used by the server's thread
     private final Map<Long, Runnable> whenSplitEnds = new HashMap<>(); // by number; used by the server's thread
     private final int[] splitsOfRank; // by rank: number of split groups that use its connection
-    private final long[] next; // by rank: number of the group of its next frame
+    private final FrameGroup[] next; // by rank: the group of its next frame
     private volatile int splitCount; // size of `splits`
     private boolean firstEnded; // true if only split groups still use the server
 
@@ -78,7 +80,8 @@ public final class CoordinatorServer implements Closeable, Server.Service, Linge
         this.options = options;
         this.departure = new Departure(options);
         this.splitsOfRank = new int[size];
-        this.next = new long[size];
+        this.next = new FrameGroup[size];
+        Arrays.setAll(next, rank -> new FrameGroup());
         this.heartbeatIntervalNanos = options.heartbeatInterval(size).toNanos();
         this.clock = options.clock();
         this.standstill = new Standstill(options.heartbeatTimeout().toNanos(), clock.getAsLong());
@@ -142,15 +145,10 @@ public final class CoordinatorServer implements Closeable, Server.Service, Linge
     }
 
     private void onFrame(int rank, FrameType type, WireReader body) {
-        if (type == FrameType.CONTEXT) {
-            next[rank] = body.i64();
-            body.end();
+        if (next[rank].takes(type, body)) {
             return;
         }
-        long number = next[rank];
-        if (!type.isRepeatable()) {
-            next[rank] = GroupLink.FIRST;
-        }
+        long number = next[rank].of(type);
         if (number == GroupLink.FIRST) {
             group.onFrame(rank, type, body);
         } else if (type == FrameType.ENTER) {
@@ -158,7 +156,7 @@ public final class CoordinatorServer implements Closeable, Server.Service, Linge
         } else if (splits.containsKey(number)) { // else the group has ended
             splits.get(number).onFrame(rank, type, body);
         }
-        next[rank] = GroupLink.FIRST;
+        next[rank].handled();
     }
 
     /** Lets a rank enter a group that was split off. The first rank makes the group. */

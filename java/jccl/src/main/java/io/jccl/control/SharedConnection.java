@@ -1,6 +1,7 @@
 package io.jccl.control;
 
 import io.jccl.BootstrapException;
+import io.jccl.wire.FrameGroup;
 import io.jccl.wire.FrameLink;
 import io.jccl.wire.FrameType;
 import io.jccl.wire.GroupLink;
@@ -38,7 +39,7 @@ final class SharedConnection implements FrameLink.Owner {
     private final LongSupplier clock;
     private final FrameLink link;
     private final Map<Long, Group> groups = new ConcurrentHashMap<>(); // by number
-    private long next = GroupLink.FIRST; // number of the group of the next frame; used by the reactor's thread
+    private final FrameGroup next = new FrameGroup(); // used by the reactor's thread
     private volatile long heardAt; // time at which the last bytes arrived; written by the reactor's thread
     private int users; // number of groups that have not left; guarded by this
 
@@ -106,19 +107,14 @@ final class SharedConnection implements FrameLink.Owner {
 
     @Override
     public void onFrame(FrameLink from, FrameType type, WireReader body) {
-        if (type == FrameType.CONTEXT) {
-            next = body.i64();
-            body.end();
+        if (next.takes(type, body)) {
             return;
         }
-        Group group = groups.get(next);
-        if (!type.isRepeatable()) { // a repeatable frame is handled again, as one of this group, if its handler throws
-            next = GroupLink.FIRST;
-        }
+        Group group = groups.get(next.of(type));
         if (group != null) { // else the group has left
             group.onFrame(type, body);
         }
-        next = GroupLink.FIRST;
+        next.handled();
     }
 
     @Override

@@ -35,7 +35,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -99,16 +98,16 @@ final class EngineConnector {
         return connections;
     }
 
-    /**
-     * Connects to every peer over known transports, and makes the engine ready.
-     *
-     * @param introduce exchanges this engine's connect information, and returns that of all ranks, by rank
-     */
-    void connectInherited(NativeEngine engine, Connections known, Plan plan, Function<byte[], List<byte[]>> introduce) {
+    /** Returns the connect information of an engine whose transports are known. */
+    static byte[] connectInfo(NativeEngine engine, Connections known) {
         boolean hasNetwork =
                 known.transports().stream().anyMatch(one -> one.kind().compareTo(TransportKind.SHM) > 0);
-        byte[] mine = engine.connectInfo(hasNetwork ? texts(known.addresses()) : List.of());
-        connect(engine, known.transports(), introduce.apply(mine), plan, plan.channels());
+        return engine.connectInfo(hasNetwork ? texts(known.addresses()) : List.of());
+    }
+
+    /** Connects to every peer over known transports, and makes the engine ready. */
+    void connect(NativeEngine engine, Connections known, List<byte[]> infos, Plan plan) {
+        connect(engine, known.transports(), infos, plan, plan.channels());
     }
 
     private static List<String> texts(List<InetAddress> addresses) {

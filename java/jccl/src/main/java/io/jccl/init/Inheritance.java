@@ -36,20 +36,17 @@ record Inheritance(
         CommunicatorPlan planned,
         Connections connections) {
 
-    /** Returns the inheritance, or empty if the ranks use GPUs or plug-ins. The same on all ranks. */
-    static Optional<Inheritance> of(
-            Settings settings,
-            Peers peers,
-            Surveys surveys,
-            Optional<GraphFile> graphs,
-            NetPlugin.Choice plugin,
-            CommunicatorPlan planned,
-            Connections connections) {
-        boolean isPlain = peers.all().stream()
-                .allMatch(peer -> peer.device().isEmpty() && peer.netPlugin().isEmpty() && !peer.tuner());
-        return isPlain && !settings.get(AlgorithmSettings.COLLNET_ENABLE)
-                ? Optional.of(new Inheritance(settings, peers, surveys, graphs, plugin, planned, connections))
-                : Optional.empty();
+    /** Returns false if the ranks use GPUs or plug-ins, so that they leave no inheritance. The same on all ranks. */
+    boolean isPlain() {
+        return peers.all().stream()
+                        .allMatch(peer ->
+                                peer.device().isEmpty() && peer.netPlugin().isEmpty() && !peer.tuner())
+                && !settings.get(AlgorithmSettings.COLLNET_ENABLE);
+    }
+
+    /** Returns what a communicator that has inherited from this leaves to those that are split off from it. */
+    Inheritance with(Peers ofPart, Surveys surveysOfPart, CommunicatorPlan plannedPart, Connections connectionsOfPart) {
+        return new Inheritance(settings, ofPart, surveysOfPart, graphs, plugin, plannedPart, connectionsOfPart);
     }
 
     /** Returns true if the given ranks are all ranks, in their order. They then have the same plan. */

@@ -51,8 +51,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The initialisation of one communicator on one rank, from the membership to the first operation.
- * {@link #initializeLogged} has one line for each step, and {@link #inheritLogged} the fewer steps of a split. Each step calls a lower package and returns a value that later
- * steps need.
+ * {@link #initializeLogged} has one line for each step, and {@link #inheritLogged} the fewer steps of a split. Each step
+ * calls a lower package and returns a value that later steps need.
  */
 final class Initialization {
 
@@ -130,15 +130,8 @@ final class Initialization {
         CommunicatorPlan planned = plan(peers, surveys, options);
         timeline.step("topology");
         status.step("connections");
-        EngineConnector engines = new EngineConnector(
-                context,
-                id(),
-                peers,
-                plugin,
-                SocketStreams.of(context.settings(), planned.shape(), costs, peers.encryptData()),
-                surveys.paths().topology());
-        NativeEngine engine = engines.create(planned.host().channels());
-        acquired.push(engine::destroy);
+        EngineConnector engines = engines(peers, plugin, planned, surveys);
+        NativeEngine engine = create(engines, planned);
         Connections connections = engines.connect(engine, planned.host());
         Extension extension = Parts.extension(context);
         List<AddedHostAlgorithm> added = extension.connectHosts(engine, planned.host());
@@ -167,11 +160,7 @@ final class Initialization {
             acquired.push(device.get()::destroy);
         }
         tuner.close();
-        Optional<OperationProfiler> profiler =
-                Parts.profiler(context, id(), plan.host().hosts().size(), found.plugin());
-        if (profiler.isPresent()) {
-            acquired.push(profiler.get()::close);
-        }
+        Optional<OperationProfiler> profiler = profiler(plan, found.plugin());
         status.step("barrier");
         context.barrier();
         if (membership.isReformed()) {
@@ -186,7 +175,8 @@ final class Initialization {
                 profiler,
                 peers.rendezvousAddresses(),
                 status,
-                Inheritance.of(context.settings(), peers, surveys, graphs, plugin, planned, connections),
+                Optional.of(new Inheritance(context.settings(), peers, surveys, graphs, plugin, planned, connections))
+                        .filter(Inheritance::isPlain),
                 membership);
         Optional<String> memberFile = context.settings().get(LaunchSettings.MEMBER_FILE);
         if (memberFile.isPresent() && !membership.isPart()) {
@@ -194,6 +184,31 @@ final class Initialization {
         }
         logReady(communicator, peers, connections, plugin);
         return communicator;
+    }
+
+    private EngineConnector engines(Peers peers, NetPlugin.Choice plugin, CommunicatorPlan planned, Surveys surveys) {
+        return new EngineConnector(
+                context,
+                id(),
+                peers,
+                plugin,
+                SocketStreams.of(context.settings(), planned.shape(), costs, peers.encryptData()),
+                surveys.paths().topology());
+    }
+
+    private NativeEngine create(EngineConnector engines, CommunicatorPlan planned) {
+        NativeEngine engine = engines.create(planned.host().channels());
+        acquired.push(engine::destroy);
+        return engine;
+    }
+
+    private Optional<OperationProfiler> profiler(CommunicatorPlan plan, Optional<NetPlugin> plugin) {
+        Optional<OperationProfiler> profiler =
+                Parts.profiler(context, id(), plan.host().hosts().size(), plugin);
+        if (profiler.isPresent()) {
+            acquired.push(profiler.get()::close);
+        }
+        return profiler;
     }
 
     private InitializedCommunicator.Facts facts() {
@@ -221,29 +236,15 @@ final class Initialization {
         CommunicatorPlan planned = isWhole ? inherited.planned() : plan(peers, surveys, options);
         timeline.step("topology");
         status.step("connections");
-        EngineConnector engines = new EngineConnector(
-                context,
-                id(),
-                peers,
-                inherited.plugin(),
-                SocketStreams.of(context.settings(), planned.shape(), costs, peers.encryptData()),
-                surveys.paths().topology());
-        NativeEngine engine = engines.create(planned.host().channels());
-        acquired.push(engine::destroy);
+        EngineConnector engines = engines(peers, inherited.plugin(), planned, surveys);
+        NativeEngine engine = create(engines, planned);
         Connections connections = inherited.connections(ranks, context.rank());
-        List<String> rendezvousAddresses = new ArrayList<>();
-        engines.connectInherited(engine, connections, planned.host(), info -> {
-            List<Introduction> all = introduce(info);
-            all.forEach(one -> rendezvousAddresses.add(one.rendezvousAddress()));
-            return all.stream().map(Introduction::connectInfo).toList();
-        });
+        List<Introduction> all = introduce(EngineConnector.connectInfo(engine, connections));
+        engines.connect(
+                engine, connections, all.stream().map(Introduction::connectInfo).toList(), planned.host());
         timeline.step("connect");
         CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), List.of(), options);
-        Optional<OperationProfiler> profiler =
-                Parts.profiler(context, id(), plan.host().hosts().size(), Optional.empty());
-        if (profiler.isPresent()) {
-            acquired.push(profiler.get()::close);
-        }
+        Optional<OperationProfiler> profiler = profiler(plan, Optional.empty());
         status.step("barrier");
         context.barrier();
         timeline.step("barrier");
@@ -253,16 +254,9 @@ final class Initialization {
                 Optional.empty(),
                 Optional.empty(),
                 profiler,
-                List.copyOf(rendezvousAddresses),
+                all.stream().map(Introduction::rendezvousAddress).toList(),
                 status,
-                Inheritance.of(
-                        context.settings(),
-                        peers,
-                        surveys,
-                        inherited.graphs(),
-                        inherited.plugin(),
-                        planned,
-                        connections),
+                Optional.of(inherited.with(peers, surveys, planned, connections)),
                 membership);
         logReady(communicator, peers, connections, inherited.plugin());
         return communicator;

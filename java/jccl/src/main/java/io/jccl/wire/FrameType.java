@@ -108,7 +108,7 @@ public enum FrameType {
     private static final FrameType[] ALL = values();
 
     /** Returns true if a frame may be handled again after an error of the JVM has interrupted its handler. */
-    public boolean isRepeatable() {
+    boolean isRepeatable() {
         return switch (this) {
             case HEARTBEAT, ASK, QUERY, FAILURE, FIN_ACK, LEFT, CONTEXT -> true;
             default -> false;
