@@ -60,7 +60,7 @@ public abstract class Comm extends PointToPoint implements Cloneable {
     /** Returns the processes. */
     public final Group getGroup() throws MPIException {
         comm();
-        return new Group(group.members(), group.getRank() < 0 ? MPI.UNDEFINED : group.members()[comm.rank()]);
+        return group.copy();
     }
 
     /** Compares the groups of two communicators; {@link MPI#IDENT} means the same communicator. */

@@ -16,6 +16,11 @@ public final class Group {
         this.self = self;
     }
 
+    /** Returns the same group as another object, which can be freed. */
+    Group copy() {
+        return new Group(members, self);
+    }
+
     int[] members() {
         return members;
     }

@@ -14,13 +14,18 @@ abstract class PointToPoint {
     /** Returns the library's communicator, if this one is not null. */
     abstract Communicator comm() throws MPIException;
 
-    /** Starts a call of the library. */
-    static Request start(Request.Completion completion, Supplier<Work> call) throws MPIException {
+    /** Calls the library. */
+    static <T> T call(Supplier<T> call) throws MPIException {
         try {
-            return new Request(call.get(), completion);
+            return call.get();
         } catch (RuntimeException e) {
             throw MPIException.of(e);
         }
+    }
+
+    /** Starts a call of the library. */
+    static Request start(Request.Completion completion, Supplier<Work> call) throws MPIException {
+        return new Request(call(call), completion);
     }
 
     private Messages messages() throws MPIException {
@@ -94,11 +99,8 @@ abstract class PointToPoint {
         if (from == MPI.PROC_NULL) {
             return new Request(null, () -> {}).with(nobody());
         }
-        try {
-            return Request.of(messages().receiveAsync(from, tag, region.data()), region::received);
-        } catch (RuntimeException e) {
-            throw MPIException.of(e);
-        }
+        Messages messages = messages();
+        return Request.of(call(() -> messages.receiveAsync(from, tag, region.data())), region::received);
     }
 
     private static Status nobody() {
@@ -137,11 +139,8 @@ abstract class PointToPoint {
         if (from == MPI.PROC_NULL) {
             return nobody();
         }
-        try {
-            return status(messages().probe(from, tag));
-        } catch (RuntimeException e) {
-            throw MPIException.of(e);
-        }
+        Messages messages = messages();
+        return status(call(() -> messages.probe(from, tag)));
     }
 
     /** Returns null if there is no message that {@link #recv} would receive. */
@@ -149,12 +148,9 @@ abstract class PointToPoint {
         if (from == MPI.PROC_NULL) {
             return nobody();
         }
-        try {
-            Optional<MessageStatus> found = messages().tryProbe(from, tag);
-            return found.isPresent() ? status(found.get()) : null;
-        } catch (RuntimeException e) {
-            throw MPIException.of(e);
-        }
+        Messages messages = messages();
+        Optional<MessageStatus> found = call(() -> messages.tryProbe(from, tag));
+        return found.isPresent() ? status(found.get()) : null;
     }
 
     private static Status status(MessageStatus found) {
