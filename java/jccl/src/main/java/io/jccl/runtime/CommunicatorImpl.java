@@ -147,7 +147,9 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         failures.describeWith(this::inFlight);
         failures.dumpWith(recorder);
         initialized.membership().control().start(status, failures);
-        queue.start();
+        if (initialized.device().isPresent()) {
+            queue.start(); // operations on streams must not meet a thread that cannot be started
+        }
         initialized
                 .status()
                 .started(new LiveView(

@@ -1,5 +1,6 @@
 package io.jccl.runtime;
 
+import io.jccl.JcclException;
 import io.jccl.events.LogContext;
 import io.jccl.internal.ServiceThread;
 import io.jccl.internal.Threads;
@@ -9,7 +10,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The thread of a communicator: executes operations for which no thread waits, and completes futures.
+ * The thread of a communicator: executes operations for which no thread waits, and completes futures. The thread starts
+ * with the first operation on host memory, so that a communicator without operations needs no thread.
  *
  * <p>Without work the thread sleeps, and issuing an operation wakes it. After waking, it pauses for
  * {@value #ISSUER_FIRST_NANOS} ns, so that an issuer that awaits its operation can execute it first. A loop that awaits
@@ -43,6 +45,7 @@ final class CommunicatorThread {
     private int awaited; // polls that found a new operation of another thread, since this thread last executed one
     private long backOffNanos = MIN_BACK_OFF_NANOS;
     private OperationWork seen; // operation in flight at the last poll
+    private volatile boolean started;
     private volatile boolean stopping;
     private volatile boolean ended;
 
@@ -56,8 +59,22 @@ final class CommunicatorThread {
         return name;
     }
 
-    void start() {
-        Threads.start(thread);
+    /**
+     * Starts the thread, unless it has been started or stopped.
+     *
+     * @throws JcclException if the thread cannot be started
+     */
+    void startIfNew() {
+        if (!started) {
+            start();
+        }
+    }
+
+    private synchronized void start() {
+        if (!started && !stopping) {
+            Threads.start(thread);
+            started = true;
+        }
     }
 
     /** Called after an operation was issued. Reads only one field unless the thread is asleep. */
@@ -81,6 +98,7 @@ final class CommunicatorThread {
 
     /** Completes the operation's future when it is over. */
     void completeLater(OperationWork operation) {
+        startIfNew();
         futures.add(operation);
         LockSupport.unpark(thread);
         if (ended) {
@@ -203,7 +221,9 @@ final class CommunicatorThread {
 
     /** Asks the thread to end after its current work. */
     void stop() {
-        stopping = true;
+        synchronized (this) {
+            stopping = true; // from now on the thread is not started
+        }
         LockSupport.unpark(thread);
     }
 
@@ -212,7 +232,8 @@ final class CommunicatorThread {
      * Waits only until a deadline, because a continuation can take longer.
      */
     void finish(long deadline) {
-        if (Thread.currentThread() == thread) {
+        ended |= !started;
+        if (!started || Thread.currentThread() == thread) {
             completeFutures(); // this thread cannot wait for itself: a continuation closes the communicator
             return;
         }

@@ -1,6 +1,7 @@
 package io.jccl.runtime;
 
 import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
 import io.jccl.events.JfrEvents;
 import io.jccl.internal.Releases;
 import io.jccl.nativelib.Code;
@@ -97,8 +98,9 @@ final class OperationQueue {
         this.thread = new CommunicatorThread(name, this);
     }
 
+    /** Starts the communicator's thread before its first operation. */
     void start() {
-        thread.start();
+        thread.startIfNew();
     }
 
     NativeEngine engine() {
@@ -135,12 +137,22 @@ final class OperationQueue {
 
     /** Appends an operation to the list; the caller has the right to issue. */
     void enqueue(OperationWork operation) {
+        startThreadFor(operation);
         if (!tail.isOver()) {
             operation.queued(System.nanoTime());
         }
         tail.link(operation);
         tail = operation;
         thread.wakeIfAsleep();
+    }
+
+    /** Starts the communicator's thread for its first operation. Fails the communicator if that is not possible. */
+    private void startThreadFor(OperationWork operation) {
+        try {
+            thread.startIfNew();
+        } catch (JcclException e) {
+            throw failures.broken(operation, e).exception();
+        }
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.jccl.runtime;
 
 import io.jccl.Execution;
+import io.jccl.JcclException;
 import io.jccl.Work;
 import io.jccl.tuning.Choice;
 import java.lang.invoke.MethodHandles;
@@ -164,9 +165,9 @@ public non-sealed class OperationWork implements Work {
         }
         try {
             backend.queue().completeLater(this);
-        } catch (Error noMemory) {
+        } catch (JcclException | Error noThreadOrMemory) {
             FUTURE.compareAndSet(this, mine, null); // nothing would complete this future
-            throw noMemory;
+            throw noThreadOrMemory;
         }
         return copy(mine); // a copy, so that the application cannot complete it for others
     }

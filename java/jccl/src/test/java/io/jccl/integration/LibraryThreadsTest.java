@@ -22,6 +22,7 @@ class LibraryThreadsTest {
         List<Thread> callers = new ArrayList<>();
         CountDownLatch heard = new CountDownLatch(1);
         try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> comm.barrier().await());
             UniqueId id = UniqueId.create(LocalRanks.config().build());
             CompletableFuture<Communicator> alone =
                     Communicator.initAsync(id, 0, 1, LocalRanks.config().build());
