@@ -98,6 +98,11 @@ public final class OutOfBandChannel implements OutOfBand {
         }
     }
 
+    /** Returns the number of the next collective call, the same on all ranks. */
+    public synchronized long nextNumber() {
+        return number + 1;
+    }
+
     private synchronized WireReader gather(byte[] mine, long timeoutNanos) {
         checkHealthy();
         number++;

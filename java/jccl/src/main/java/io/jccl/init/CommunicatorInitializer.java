@@ -14,6 +14,7 @@ import io.jccl.launch.Launch;
 import io.jccl.launch.LauncherEnvironment;
 import io.jccl.membership.Bootstrap;
 import io.jccl.membership.JobMembers;
+import io.jccl.membership.Subgroup;
 import io.jccl.rendezvous.BootstrapOptions;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.status.JobIdentity;
@@ -22,7 +23,6 @@ import io.jccl.status.ProcessStatus;
 import io.jccl.tuning.HostCosts;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.function.Supplier;
@@ -165,20 +165,42 @@ public final class CommunicatorInitializer {
     /** Initialises a communicator of the parent's ranks with the same color; see {@link io.jccl.Communicator#split}. */
     public static Optional<InitializedCommunicator> split(
             InitializedCommunicator parent, int color, int key, CommunicatorConfig config) {
-        Settings settings = parent.inheritance().map(Inheritance::settings).orElseGet(() -> InitSettings.load(config));
         Timeline timeline = new Timeline("split", System::nanoTime);
-        try {
-            return parent.membership()
-                    .split(
-                            color,
-                            key,
-                            InitSettings.bootstrap(settings),
-                            (membership, ranks) -> after(parent, config, membership, settings, timeline, ranks));
+        try (Subgroup group = parent.membership().beginSplit(color, key)) {
+            if (color >= 0 && parent.inheritance().isPresent()) {
+                boolean copies = color == 0 && (key == 0 || key == parent.rank());
+                return inherit(parent, parent.inheritance().get(), group, config, timeline, copies);
+            }
+            Settings settings =
+                    parent.inheritance().map(Inheritance::settings).orElseGet(() -> InitSettings.load(config));
+            return group.join(
+                    InitSettings.bootstrap(settings),
+                    new byte[0],
+                    (membership, ranks, introductions) -> after(parent, config, membership, settings, timeline));
         } catch (InterruptedCommunicationException e) {
             String text = "split(color=" + color + " key=" + key + ") on rank=" + parent.rank()
                     + ": the thread that waits was interrupted";
             parent.membership().control().report(ReportKind.ABORT, 0, text);
             throw e;
+        }
+    }
+
+    private static Optional<InitializedCommunicator> inherit(
+            InitializedCommunicator parent,
+            Inheritance inherited,
+            Subgroup group,
+            CommunicatorConfig config,
+            Timeline timeline,
+            boolean copies) {
+        Settings settings = inherited.settings();
+        try (SplitDraft draft = new SplitDraft(group, inherited, config, copies)) {
+            return group.join(
+                    InitSettings.bootstrap(settings), draft.introduction(), (membership, ranks, introductions) -> {
+                        CommunicatorStatus status = parent.status().child(membership.rank(), membership.size());
+                        return endUnlessInitialized(status, () -> new Initialization(
+                                        config, settings, parent.facts().costs(), membership, status, timeline)
+                                .inherit(inherited, ranks, introductions, draft));
+                    });
         }
     }
 
@@ -208,7 +230,7 @@ public final class CommunicatorInitializer {
                 });
     }
 
-    /** Initialises the communicator of a group that was reformed from the parent's. */
+    /** Initialises the communicator of a group that was reformed or split off from the parent's. */
     static InitializedCommunicator after(
             InitializedCommunicator parent,
             CommunicatorConfig config,
@@ -217,22 +239,5 @@ public final class CommunicatorInitializer {
             Timeline timeline) {
         CommunicatorStatus status = parent.status().child(membership.rank(), membership.size());
         return initialize(config, settings, parent.facts().costs(), status, timeline, () -> membership);
-    }
-
-    /** Initialises the communicator of a group that was split off from the parent's and consists of the given ranks. */
-    private static InitializedCommunicator after(
-            InitializedCommunicator parent,
-            CommunicatorConfig config,
-            Bootstrap membership,
-            Settings settings,
-            Timeline timeline,
-            List<Integer> ranks) {
-        if (parent.inheritance().isEmpty()) {
-            return after(parent, config, membership, settings, timeline);
-        }
-        CommunicatorStatus status = parent.status().child(membership.rank(), membership.size());
-        return endUnlessInitialized(status, () -> new Initialization(
-                        config, settings, parent.facts().costs(), membership, status, timeline)
-                .inherit(parent.inheritance().get(), ranks));
     }
 }

@@ -85,7 +85,7 @@ final class EngineConnector {
     }
 
     private EngineConfig config(int channels) {
-        return EngineSettings.of(texts, context.settings(), context.membership(), channels, streams, peers);
+        return EngineSettings.of(texts, context.settings(), context.membership().identity(), channels, streams, peers);
     }
 
     /** Agrees on transports, connects to every peer, sets rings and trees, and makes the engine ready. */
@@ -105,9 +105,17 @@ final class EngineConnector {
         return engine.connectInfo(hasNetwork ? texts(known.addresses()) : List.of());
     }
 
-    /** Connects to every peer over known transports, and makes the engine ready. */
+    /**
+     * Connects to every peer over known transports, and makes the engine ready. If all ranks are on one host, no
+     * connection may be relied upon until a barrier that the caller must add.
+     */
     void connect(NativeEngine engine, Connections known, List<byte[]> infos, Plan plan) {
-        connect(engine, known.transports(), infos, plan, plan.channels());
+        boolean isInside = plan.hosts().size() == 1 && known.slowestInside().compareTo(TransportKind.SHM) <= 0;
+        setConnections(engine, known.transports(), infos, plan, plan.channels());
+        if (!isInside) {
+            context.barrier();
+        }
+        engine.prepare(); // inside a host, relies on no connection
     }
 
     private static List<String> texts(List<InetAddress> addresses) {
@@ -225,15 +233,20 @@ final class EngineConnector {
 
     private void connect(
             NativeEngine engine, List<PeerTransport> transports, List<byte[]> infos, Plan plan, int channels) {
+        setConnections(engine, transports, infos, plan, channels);
+        // All ranks must have connected before any of them relies on a connection.
+        context.barrier();
+        engine.prepare();
+    }
+
+    private void setConnections(
+            NativeEngine engine, List<PeerTransport> transports, List<byte[]> infos, Plan plan, int channels) {
         for (PeerTransport one : transports) {
             engine.connect(one.peer(), one.kind(), infos.get(one.peer()));
         }
         setRingsAndTrees(engine, plan, channels, context.rank());
         engine.setPaths(paths(plan, channels, context.rank()));
         engine.setHosts(hosts(plan));
-        // All ranks must have connected before any of them relies on a connection.
-        context.barrier();
-        engine.prepare();
     }
 
     /** Sets the rings and trees of all channels. Channels beyond the plan's repeat those of the plan. */

@@ -6,7 +6,7 @@ import io.jccl.config.RecorderSettings;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
-import io.jccl.membership.Bootstrap;
+import io.jccl.membership.GroupIdentity;
 import io.jccl.nativelib.EngineConfig;
 import io.jccl.topology.NetPlugin;
 import io.jccl.topology.Node;
@@ -36,15 +36,15 @@ final class EngineSettings {
     static EngineConfig of(
             EngineConfig texts,
             Settings settings,
-            Bootstrap membership,
+            GroupIdentity group,
             int channels,
             SocketStreams streams,
             Peers peers) {
-        int rank = membership.rank();
+        int rank = group.rank();
         List<Processors> sharing = peers.processorsSharedWith(rank);
         EngineConfig config = texts.copy();
         config.set(EngineConfig.RANK, rank);
-        config.set(EngineConfig.SIZE, membership.size());
+        config.set(EngineConfig.SIZE, group.size());
         config.set(EngineConfig.CHANNELS, channels);
         addSlots(settings::get, config);
         config.set(EngineConfig.LOCAL_RANKS, peers.ranksOfHost(rank).size());
@@ -62,10 +62,10 @@ final class EngineSettings {
                 settings.get(TimeSettings.INIT_TIMEOUT).toNanos());
         config.set(EngineConfig.PEER_TIMEOUT_NANOS, peerTimeout(settings).toNanos());
         config.set(EngineConfig.RECORDED_OPERATIONS, settings.get(RecorderSettings.RECORDER_OPERATIONS));
-        ByteBuffer id = ByteBuffer.wrap(membership.sessionId());
+        ByteBuffer id = ByteBuffer.wrap(group.sessionId());
         config.set(EngineConfig.COMM_ID_HI, id.getLong());
         config.set(EngineConfig.COMM_ID_LO, id.getLong());
-        ByteBuffer key = ByteBuffer.wrap(sha256(membership.secret()));
+        ByteBuffer key = ByteBuffer.wrap(sha256(group.dataKey()));
         config.set(EngineConfig.SECRET_0, key.getLong());
         config.set(EngineConfig.SECRET_1, key.getLong());
         config.set(EngineConfig.SECRET_2, key.getLong());

@@ -7,6 +7,7 @@ import io.jccl.init.EngineConnector.Connections;
 import io.jccl.planning.CommunicatorPlan;
 import io.jccl.search.GraphFile;
 import io.jccl.topology.NetPlugin;
+import io.jccl.tuning.SocketStreams;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,6 +26,7 @@ import java.util.stream.IntStream;
  * @param graphs the file of graphs, if all ranks have the same
  * @param plugin the reason why there is no network plug-in
  * @param planned the plan before tuning
+ * @param streams how TCP carries a connection
  * @param connections the transports on which the ranks have agreed
  */
 record Inheritance(
@@ -34,6 +36,7 @@ record Inheritance(
         Optional<GraphFile> graphs,
         NetPlugin.Choice plugin,
         CommunicatorPlan planned,
+        SocketStreams streams,
         Connections connections) {
 
     /** Returns false if the ranks use GPUs or plug-ins, so that they leave no inheritance. The same on all ranks. */
@@ -45,8 +48,14 @@ record Inheritance(
     }
 
     /** Returns what a communicator that has inherited from this leaves to those that are split off from it. */
-    Inheritance with(Peers ofPart, Surveys surveysOfPart, CommunicatorPlan plannedPart, Connections connectionsOfPart) {
-        return new Inheritance(settings, ofPart, surveysOfPart, graphs, plugin, plannedPart, connectionsOfPart);
+    Inheritance with(
+            Peers ofPart,
+            Surveys surveysOfPart,
+            CommunicatorPlan plannedPart,
+            SocketStreams streamsOfPart,
+            Connections connectionsOfPart) {
+        return new Inheritance(
+                settings, ofPart, surveysOfPart, graphs, plugin, plannedPart, streamsOfPart, connectionsOfPart);
     }
 
     /** Returns true if the given ranks are all ranks, in their order. They then have the same plan. */

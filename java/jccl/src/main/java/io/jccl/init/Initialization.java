@@ -94,9 +94,12 @@ final class Initialization {
      * Initialises a communicator that was split off from another, whose inheritance it takes.
      *
      * @param ranks the ranks of this communicator by their numbers in the other
+     * @param introductions what each rank tells the others
+     * @param draft what this rank has made before
      */
-    InitializedCommunicator inherit(Inheritance inherited, List<Integer> ranks) {
-        return logged(() -> inheritLogged(inherited, ranks));
+    InitializedCommunicator inherit(
+            Inheritance inherited, List<Integer> ranks, List<byte[]> introductions, SplitDraft draft) {
+        return logged(() -> inheritLogged(inherited, ranks, introductions, draft));
     }
 
     @SuppressWarnings("try") // the log context has its effect while it is open
@@ -106,10 +109,8 @@ final class Initialization {
         }
     }
 
-    /** Returns the communicator's id: its name, digits of the session, and the generation; the same on all ranks. */
     private String id() {
-        String name = config.name().isEmpty() ? "" : config.name() + "-";
-        return name + membership.name() + (membership.generation() == 0 ? "" : "-g" + membership.generation());
+        return InitializedCommunicator.id(config, membership.identity(), membership.generation());
     }
 
     private InitializedCommunicator initializeLogged() {
@@ -130,7 +131,8 @@ final class Initialization {
         CommunicatorPlan planned = plan(peers, surveys, options);
         timeline.step("topology");
         status.step("connections");
-        EngineConnector engines = engines(peers, plugin, planned, surveys);
+        SocketStreams streams = streams(planned, peers);
+        EngineConnector engines = engines(peers, plugin, streams, surveys);
         NativeEngine engine = create(engines, planned);
         Connections connections = engines.connect(engine, planned.host());
         Extension extension = Parts.extension(context);
@@ -175,7 +177,8 @@ final class Initialization {
                 profiler,
                 peers.rendezvousAddresses(),
                 status,
-                Optional.of(new Inheritance(context.settings(), peers, surveys, graphs, plugin, planned, connections))
+                Optional.of(new Inheritance(
+                                context.settings(), peers, surveys, graphs, plugin, planned, streams, connections))
                         .filter(Inheritance::isPlain),
                 membership);
         Optional<String> memberFile = context.settings().get(LaunchSettings.MEMBER_FILE);
@@ -186,18 +189,20 @@ final class Initialization {
         return communicator;
     }
 
-    private EngineConnector engines(Peers peers, NetPlugin.Choice plugin, CommunicatorPlan planned, Surveys surveys) {
+    private SocketStreams streams(CommunicatorPlan planned, Peers peers) {
+        return SocketStreams.of(context.settings(), planned.shape(), costs, peers.encryptData());
+    }
+
+    private EngineConnector engines(Peers peers, NetPlugin.Choice plugin, SocketStreams streams, Surveys surveys) {
         return new EngineConnector(
-                context,
-                id(),
-                peers,
-                plugin,
-                SocketStreams.of(context.settings(), planned.shape(), costs, peers.encryptData()),
-                surveys.paths().topology());
+                context, id(), peers, plugin, streams, surveys.paths().topology());
     }
 
     private NativeEngine create(EngineConnector engines, CommunicatorPlan planned) {
-        NativeEngine engine = engines.create(planned.host().channels());
+        return acquire(engines.create(planned.host().channels()));
+    }
+
+    private NativeEngine acquire(NativeEngine engine) {
         acquired.push(engine::destroy);
         return engine;
     }
@@ -223,9 +228,12 @@ final class Initialization {
                 context.settings().get(AlgorithmSettings.WIRE_FORMAT));
     }
 
-    private InitializedCommunicator inheritLogged(Inheritance inherited, List<Integer> ranks) {
+    private InitializedCommunicator inheritLogged(
+            Inheritance inherited, List<Integer> ranks, List<byte[]> sent, SplitDraft draft) {
         status.joined(membership, id());
         timeline.step("bootstrap");
+        List<Introduction> introductions = introductions(sent);
+        draft.requireAddress();
         status.step("topology and plan");
         Peers peers = inherited.peers(ranks);
         status.peers(peers.addresses());
@@ -236,12 +244,15 @@ final class Initialization {
         CommunicatorPlan planned = isWhole ? inherited.planned() : plan(peers, surveys, options);
         timeline.step("topology");
         status.step("connections");
-        EngineConnector engines = engines(peers, inherited.plugin(), planned, surveys);
-        NativeEngine engine = create(engines, planned);
+        SocketStreams streams = isWhole ? inherited.streams() : streams(planned, peers);
+        EngineConnector engines = engines(peers, inherited.plugin(), streams, surveys);
         Connections connections = inherited.connections(ranks, context.rank());
-        List<Introduction> all = introduce(EngineConnector.connectInfo(engine, connections));
-        engines.connect(
-                engine, connections, all.stream().map(Introduction::connectInfo).toList(), planned.host());
+        boolean isDrafted = isWhole && introductions.stream().allMatch(Introduction::hasConnectInfo);
+        NativeEngine engine = isDrafted ? acquire(draft.takeEngine()) : create(engines, planned);
+        List<byte[]> connectInfos = isDrafted
+                ? introductions.stream().map(Introduction::connectInfo).toList()
+                : context.allGather(EngineConnector.connectInfo(engine, connections));
+        engines.connect(engine, connections, connectInfos, planned.host());
         timeline.step("connect");
         CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), List.of(), options);
         Optional<OperationProfiler> profiler = profiler(plan, Optional.empty());
@@ -254,21 +265,19 @@ final class Initialization {
                 Optional.empty(),
                 Optional.empty(),
                 profiler,
-                all.stream().map(Introduction::rendezvousAddress).toList(),
+                introductions.stream().map(Introduction::rendezvousAddress).toList(),
                 status,
-                Optional.of(inherited.with(peers, surveys, planned, connections)),
+                Optional.of(inherited.with(peers, surveys, planned, streams, connections)),
                 membership);
         logReady(communicator, peers, connections, inherited.plugin());
         return communicator;
     }
 
-    /** Exchanges what the ranks do not inherit. Returns the introductions by rank. */
-    private List<Introduction> introduce(byte[] connectInfo) {
-        Introduction mine = new Introduction(config.name(), membership.rendezvousAddress(), connectInfo);
-        List<byte[]> all = context.allGather(mine.encode());
+    /** Returns what each rank tells this one, and checks that all mean the same communicator. */
+    private static List<Introduction> introductions(List<byte[]> sent) {
         List<Introduction> introductions = new ArrayList<>();
-        for (int peer = 0; peer < all.size(); peer++) {
-            introductions.add(Introduction.decode(peer, all.get(peer)));
+        for (int peer = 0; peer < sent.size(); peer++) {
+            introductions.add(Introduction.decode(peer, sent.get(peer)));
             InitSettings.requireSameName(
                     introductions.get(0).name(), peer, introductions.get(peer).name());
         }

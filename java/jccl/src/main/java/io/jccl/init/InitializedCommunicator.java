@@ -3,6 +3,7 @@ package io.jccl.init;
 import io.jccl.CommunicatorConfig;
 import io.jccl.WireFormat;
 import io.jccl.membership.Bootstrap;
+import io.jccl.membership.GroupIdentity;
 import io.jccl.parts.OperationProfiler;
 import io.jccl.status.CommunicatorStatus;
 import io.jccl.tuning.HostCosts;
@@ -77,5 +78,11 @@ public record InitializedCommunicator(
     /** Returns the application's configuration. */
     public CommunicatorConfig config() {
         return facts.config();
+    }
+
+    /** Returns a communicator's id: its name, digits of the session, and the generation; the same on all ranks. */
+    static String id(CommunicatorConfig config, GroupIdentity group, int generation) {
+        String name = config.name().isEmpty() ? "" : config.name() + "-";
+        return name + group.name() + (generation == 0 ? "" : "-g" + generation);
     }
 }

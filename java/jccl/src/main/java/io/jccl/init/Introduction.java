@@ -10,13 +10,18 @@ import io.jccl.wire.WireWriter;
  *
  * @param name the communicator's name, which must be the same on all ranks
  * @param rendezvousAddress the rank's reserved address, at which the remaining ranks meet after a failure
- * @param connectInfo the connect information of the rank's engine
+ * @param connectInfo the connect information of the rank's engine if the communicator is a copy of its parent; empty if
+ *     the rank has made no such engine
  */
 @SuppressWarnings("ArrayRecordComponent") // the array is read at once, never compared
 record Introduction(String name, String rendezvousAddress, byte[] connectInfo) {
 
     private static final int MAX_CHARS = 65_535;
     private static final int MAX_INFO_BYTES = 1 << 16;
+
+    boolean hasConnectInfo() {
+        return connectInfo.length > 0;
+    }
 
     byte[] encode() {
         return new WireWriter()

@@ -4,7 +4,6 @@ import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
-import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
 import io.jccl.control.ControlNetwork;
 import io.jccl.control.CoordinatorConnection;
@@ -35,7 +34,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -228,23 +226,19 @@ public final class Bootstrap implements AutoCloseable {
         return client.control();
     }
 
-    /**
-     * Returns 16 bytes that only the members know, the same on every rank: the key for the group's other connections.
-     * No other group has the same key, not even one with the same ranks and id. So a connection of an older group
-     * cannot be taken for one of this group.
-     */
-    public byte[] secret() {
-        return Handshake.derive(secret, "data");
+    /** Returns what the group's other connections need. */
+    public GroupIdentity identity() {
+        return new GroupIdentity(rank, size, secret);
     }
 
-    /** Returns 16 bytes that identify the group, the same on every rank. They are not secret. */
+    /** Returns {@link GroupIdentity#sessionId}. */
     public byte[] sessionId() {
-        return SessionKeys.sessionId(secret);
+        return identity().sessionId();
     }
 
-    /** Returns a short name of the group, the same on every rank. */
+    /** Returns {@link GroupIdentity#name}. */
     public String name() {
-        return SessionKeys.name(sessionId());
+        return identity().name();
     }
 
     /**
@@ -256,24 +250,19 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * Splits this group: initialises one new group for each color. Every rank of this group must call this method, in
-     * the same order relative to other collective calls of {@link #outOfBand}.
+     * Begins to split this group into one new group for each color. Every rank of this group must call this method and
+     * then {@link Subgroup#join}, in the same order relative to other collective calls of {@link #outOfBand}.
      *
      * @param color the new group of this rank; negative for none
      * @param key the order of ranks in the new group; equal keys keep the order of this group
-     * @param childOptions the settings of the new group
-     * @param initialize makes the result from the new group and its ranks, by their numbers in this group
-     * @return the result of {@code initialize}, or empty for a negative color
-     * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ones by their ranks in
-     *     this group
-     * @throws PeerFailedException if ranks failed; names them by their ranks in this group
      */
-    public <T> Optional<T> split(
-            int color, int key, BootstrapOptions childOptions, BiFunction<Bootstrap, List<Integer>, T> initialize) {
-        return Subgroup.join(this, client.outOfBand(), color, key, childOptions, (group, ranks) -> {
-            group.splitFrom(jobKey);
-            return initialize.apply(group, ranks);
-        });
+    public Subgroup beginSplit(int color, int key) {
+        return new Subgroup(this, client.outOfBand(), color, key);
+    }
+
+    /** Returns the secret of a group of the given color that is split off next and uses this group's connections. */
+    byte[] secretOfPart(int color) {
+        return Handshake.derive(secret, "split=" + client.outOfBand().nextNumber() + " color=" + color);
     }
 
     /**
@@ -281,10 +270,9 @@ public final class Bootstrap implements AutoCloseable {
      *
      * @param newRank this rank in the new group
      * @param ranks the ranks of the new group in its order
-     * @param salt distinguishes the group from others; the same on all its ranks
+     * @param childSecret the secret of the new group
      */
-    Bootstrap enter(int newRank, List<Integer> ranks, byte[] salt, BootstrapOptions childOptions) {
-        byte[] childSecret = Handshake.derive(secret, salt);
+    Bootstrap enter(int newRank, List<Integer> ranks, byte[] childSecret, BootstrapOptions childOptions) {
         long number = ByteBuffer.wrap(SessionKeys.sessionId(childSecret)).getLong();
         CoordinatorConnection entered = client.enter(number, newRank, ranks, childOptions);
         Bootstrap group =
@@ -309,9 +297,14 @@ public final class Bootstrap implements AutoCloseable {
 
     private synchronized ReservedPort reserved() {
         if (reserved == null) {
-            reserved = new ReservedPort(candidates());
+            reserved = reservePort();
         }
         return reserved;
+    }
+
+    /** Reserves another port of this host. */
+    ReservedPort reservePort() {
+        return new ReservedPort(candidates());
     }
 
     private synchronized List<InterfaceCandidate> candidates() {
@@ -349,10 +342,15 @@ public final class Bootstrap implements AutoCloseable {
         return isPart;
     }
 
-    /** Marks this group as split off from a group with the given job key. */
-    void splitFrom(byte[] parentJobKey) {
-        System.arraycopy(parentJobKey, 0, jobKey, 0, jobKey.length);
+    /**
+     * Marks this group as split off from another.
+     *
+     * @param port this rank's reserved port, or null to reserve it when it is needed
+     */
+    synchronized void splitFrom(Bootstrap other, ReservedPort port) {
+        System.arraycopy(other.jobKey, 0, jobKey, 0, jobKey.length);
         isPart = true;
+        reserved = port;
     }
 
     /** Returns an id with this rank's reserved port and the job's key, which a process needs in order to join. */

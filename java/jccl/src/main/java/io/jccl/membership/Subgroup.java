@@ -9,7 +9,6 @@ import io.jccl.internal.Causes;
 import io.jccl.rendezvous.BootstrapOptions;
 import io.jccl.rendezvous.RankRegistration;
 import io.jccl.rendezvous.RendezvousServer;
-import io.jccl.wire.Handshake;
 import io.jccl.wire.RankList;
 import io.jccl.wire.WireReader;
 import io.jccl.wire.WireWriter;
@@ -22,23 +21,43 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * Splits a group. One gather in the parent group tells each rank who belongs to the new groups. A small group whose rank
- * 0 is that of the parent uses the parent's connections. Any other group meets at a rendezvous server of its rank 0,
- * whose id a second gather brings. Exceptions name ranks by their numbers in the parent, because the parent is what
- * remains when a split fails.
+ * One rank's part in a split of its group. One gather in the group tells each rank who belongs to the new groups, and
+ * brings what these ranks tell each other. A small group whose rank 0 is that of the parent uses the parent's
+ * connections. Any other group meets at a rendezvous server of its rank 0, whose id a second gather brings. Exceptions
+ * name ranks by their numbers in the parent, because the parent is what remains when a split fails.
+ *
+ * <p>Made by {@link Bootstrap#beginSplit}. {@link #join} must follow before any other collective call of the parent.
  */
-final class Subgroup {
+public final class Subgroup implements AutoCloseable {
+
+    /**
+     * Initialises the communicator of a new group.
+     *
+     * @param <T> the communicator
+     */
+    @FunctionalInterface
+    public interface Initializer<T> {
+
+        /**
+         * Makes the result of {@link #join}.
+         *
+         * @param ranks the ranks of the group, by their numbers in the parent
+         * @param introductions what these ranks have passed to {@link #join}
+         */
+        T initialize(Bootstrap group, List<Integer> ranks, List<byte[]> introductions);
+    }
 
     @SuppressWarnings("ArrayRecordComponent") // the array is never compared
-    private record Member(int parentRank, int color, int key, byte[] salt) {}
+    private record Member(int parentRank, int color, int key, byte[] introduction) {}
 
     /** The size up to which rank 0 sends each answer of a gather to each rank itself. */
     private static final int MAX_SHARING_RANKS = 64;
+
+    private static final int MAX_INTRODUCTION_BYTES = 1 << 18;
 
     private static final String PARENT_FAILED = "the communicator that is split has failed; its exception says why";
 
@@ -48,22 +67,59 @@ final class Subgroup {
      */
     private static final Duration PARENT_FAILS = Duration.ofSeconds(1);
 
-    private Subgroup() {}
+    private final Bootstrap group;
+    private final OutOfBandChannel parent;
+    private final int color;
+    private final int key;
+    private final byte[] secret; // of the new group, if it uses the parent's connections
+    private ReservedPort reserved; // null if none was reserved, or the new group has it
 
-    static <T> Optional<T> join(
-            Bootstrap group,
-            OutOfBandChannel parent,
-            int color,
-            int key,
-            BootstrapOptions options,
-            BiFunction<Bootstrap, List<Integer>, T> initialize) {
-        byte[] salt = Handshake.randomBytes(Handshake.NONCE_BYTES);
-        byte[] mine = new WireWriter().i32(color).i32(key).blob(salt).toBytes();
+    Subgroup(Bootstrap group, OutOfBandChannel parent, int color, int key) {
+        this.group = group;
+        this.parent = parent;
+        this.color = color;
+        this.key = key;
+        this.secret = group.secretOfPart(color);
+    }
+
+    /**
+     * Returns the identity that the new group will have if it consists of all ranks of the parent in their order. Empty
+     * if it is certain that it does not, or that such a group has an identity that is not known yet.
+     */
+    public Optional<GroupIdentity> identityOfCopy() {
+        return color >= 0 && parent.size() <= MAX_SHARING_RANKS
+                ? Optional.of(new GroupIdentity(parent.rank(), parent.size(), secret))
+                : Optional.empty();
+    }
+
+    /**
+     * Reserves this rank's port in the new group. Returns its address, see {@link Bootstrap#rendezvousAddress}.
+     *
+     * @throws BootstrapException if there is no free port
+     */
+    public String reserveAddress() {
+        reserved = group.reservePort();
+        return reserved.encoded();
+    }
+
+    /**
+     * Joins the new group. All ranks of the parent call this.
+     *
+     * @param options the settings of the new group
+     * @param introduction what the other ranks of the new group must know of this one
+     * @param initialize makes the result
+     * @return the result of {@code initialize}, or empty for a negative color
+     * @throws CommunicationTimeoutException if not all ranks came in time; names the missing ones by their ranks in
+     *     the parent
+     * @throws PeerFailedException if ranks failed; names them by their ranks in the parent
+     */
+    public <T> Optional<T> join(BootstrapOptions options, byte[] introduction, Initializer<T> initialize) {
+        byte[] mine = new WireWriter().i32(color).i32(key).blob(introduction).toBytes();
         List<byte[]> all = parent.allGather(mine, options.initTimeout());
         SortedMap<Integer, List<Member>> colors = new TreeMap<>();
         for (int rank = 0; rank < all.size(); rank++) {
             WireReader in = new WireReader(all.get(rank));
-            Member member = new Member(rank, in.i32(), in.i32(), in.blob(Handshake.NONCE_BYTES));
+            Member member = new Member(rank, in.i32(), in.i32(), in.blob(MAX_INTRODUCTION_BYTES));
             if (member.color() >= 0) {
                 colors.computeIfAbsent(member.color(), one -> new ArrayList<>()).add(member);
             }
@@ -86,15 +142,21 @@ final class Subgroup {
             if (color < 0) {
                 return Optional.empty();
             }
-            int rank = rankOf(parent.rank(), members);
+            List<Integer> ranks = parentRanks(members);
+            int rank = ranks.indexOf(parent.rank());
             return Optional.of(naming(members, () -> {
                 joined[0] = shares
-                        ? group.enter(rank, parentRanks(members), members.get(0).salt(), options)
-                        : Bootstrap.join(id.orElseThrow(), rank, members.size(), options);
+                        ? group.enter(rank, ranks, secret, options)
+                        : Bootstrap.join(id.orElseThrow(), rank, ranks.size(), options);
+                joined[0].splitFrom(group, reserved);
+                reserved = null;
                 if (parent.hasFailed()) {
                     parentFailed(started, joined[0]);
                 }
-                return initialize.apply(joined[0], parentRanks(members));
+                return initialize.initialize(
+                        joined[0],
+                        ranks,
+                        members.stream().map(Member::introduction).toList());
             }));
         } catch (BootstrapException e) {
             if (!e.getMessage().contains(PARENT_FAILED)) {
@@ -107,6 +169,14 @@ final class Subgroup {
                 // After this failure, the server ends by itself.
                 started.server().fail(RankRegistration.Cause.LOST, List.of(0), "rank 0 gave up");
             }
+        }
+    }
+
+    /** Frees what the new group has not taken over. */
+    @Override
+    public void close() {
+        if (reserved != null) {
+            reserved.close();
         }
     }
 
@@ -130,10 +200,6 @@ final class Subgroup {
 
     private static int leader(List<Member> members) {
         return members.get(0).parentRank();
-    }
-
-    private static int rankOf(int parentRank, List<Member> members) {
-        return parentRanks(members).indexOf(parentRank);
     }
 
     /** Exchanges the ids of rendezvous servers. Returns that of a leader, or empty for leader -1. */

@@ -54,7 +54,7 @@ public final class CommunicatorStatus {
 
     /** Notes that the ranks have met. */
     public void joined(Bootstrap group, String name) {
-        memberKey = JobIdentity.memberKey(group.secret());
+        memberKey = JobIdentity.memberKey(group.identity().dataKey());
         job = job.met(group);
         id = name;
         membership = group;

@@ -111,7 +111,8 @@ class OutOfBandTest {
     void subgroupsFollowColorAndKey() throws Exception {
         List<String> all = Ranks.run(7, rank -> {
             int color = rank.rank() == 6 ? -1 : rank.rank() % 2;
-            Optional<Bootstrap> half = rank.split(color, -rank.rank(), Ranks.options(), (group, ranks) -> group);
+            Optional<Bootstrap> half = rank.beginSplit(color, -rank.rank())
+                    .join(Ranks.options(), new byte[0], (group, ranks, sent) -> group);
             if (half.isEmpty()) {
                 return "none";
             }
@@ -136,7 +137,7 @@ class OutOfBandTest {
         List<Bootstrap> all = Ranks.join(4, Ranks.options());
         List<Ranks.Outcome<Set<Integer>>> outcomes = Ranks.together(all.stream()
                 .<Callable<Set<Integer>>>map(rank -> () -> {
-                    rank.split(rank.rank() % 2, 0, Ranks.options(), (group, ranks) -> {
+                    rank.beginSplit(rank.rank() % 2, 0).join(Ranks.options(), new byte[0], (group, ranks, sent) -> {
                         if (rank.rank() == 3) {
                             group.giveUp("no memory");
                             return null;
@@ -181,10 +182,11 @@ class OutOfBandTest {
                         }
                         rank.die();
                     } else {
-                        rank.split(0, rank.rank() == leader ? -1 : 0, Ranks.options(), (group, ranks) -> {
-                            group.outOfBand().barrier(Ranks.SOON);
-                            return group;
-                        });
+                        rank.beginSplit(0, rank.rank() == leader ? -1 : 0)
+                                .join(Ranks.options(), new byte[0], (group, ranks, sent) -> {
+                                    group.outOfBand().barrier(Ranks.SOON);
+                                    return group;
+                                });
                     }
                     return Set.of();
                 })
@@ -200,7 +202,7 @@ class OutOfBandTest {
     @Test
     void allRanksShareASecret() throws Exception {
         List<List<Byte>> secrets = new ArrayList<>();
-        for (byte[] one : Ranks.run(3, Bootstrap::secret)) {
+        for (byte[] one : Ranks.run(3, one -> one.identity().dataKey())) {
             List<Byte> bytes = new ArrayList<>();
             for (byte b : one) {
                 bytes.add(b);
