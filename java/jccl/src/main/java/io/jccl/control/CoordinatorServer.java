@@ -70,6 +70,7 @@ public final class CoordinatorServer implements Closeable, Server.Service, Linge
     private final Map<Long, SplitGroup> splits = new HashMap<>(); // by number; used by the server's thread
     private final Map<Long, Runnable> whenSplitEnds = new HashMap<>(); // by number; used by the server's thread
     private final int[] splitsOfRank; // by rank: number of split groups that use its connection
+    private final String[] lost; // by rank: why its connection ended; null while it is open
     private final FrameGroup[] next; // by rank: the group of its next frame
     private volatile int splitCount; // size of `splits`
     private boolean firstEnded; // true if only split groups still use the server
@@ -80,6 +81,7 @@ public final class CoordinatorServer implements Closeable, Server.Service, Linge
         this.options = options;
         this.departure = new Departure(options);
         this.splitsOfRank = new int[size];
+        this.lost = new String[size];
         this.next = new FrameGroup[size];
         Arrays.setAll(next, rank -> new FrameGroup());
         this.heartbeatIntervalNanos = options.heartbeatInterval(size).toNanos();
@@ -181,6 +183,11 @@ public final class CoordinatorServer implements Closeable, Server.Service, Linge
             for (int member : members) {
                 splitsOfRank[member]++;
             }
+            for (int member : members) {
+                if (lost[member] != null) {
+                    split.onClosed(member, lost[member], 0); // the connection ended before the group was made
+                }
+            }
         }
         split.enter(rank);
     }
@@ -233,6 +240,7 @@ public final class CoordinatorServer implements Closeable, Server.Service, Linge
             registration.lose(link, why);
         } else {
             long millis = standstill.millis(clock.getAsLong());
+            lost[rank] = why;
             group.onClosed(rank, why, millis);
             List.copyOf(splits.values()).forEach(split -> split.onClosed(rank, why, millis));
         }
@@ -361,6 +369,11 @@ public final class CoordinatorServer implements Closeable, Server.Service, Linge
         if (!added) {
             awaitEnd();
         }
+    }
+
+    /** Ends the group for which the server was made. The server closes when all split groups have ended, too. */
+    public void leave() {
+        server.reactor().execute(this::end);
     }
 
     private void linger(LastEntered lastEntered) {

@@ -35,6 +35,11 @@ final class Departure {
         hasBegun = true;
     }
 
+    /** Undoes {@link #beginWithoutGroup}. */
+    void cancel() {
+        hasBegun = false;
+    }
+
     boolean hasBegun() {
         return hasBegun;
     }

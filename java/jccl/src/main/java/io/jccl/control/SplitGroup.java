@@ -12,7 +12,9 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 
 /**
@@ -22,7 +24,10 @@ import java.util.stream.IntStream;
  */
 final class SplitGroup {
 
+    private static final long LATE_ENTRY_NANOS = TimeUnit.SECONDS.toNanos(5);
+
     private final String name;
+    private final LongSupplier clock;
     private final Map<Integer, Integer> ranks = new HashMap<>(); // by the numbers in the server's group
     private final List<GroupLink> links = new ArrayList<>();
     private final boolean[] entered;
@@ -48,6 +53,7 @@ final class SplitGroup {
             Reactor reactor,
             Runnable whenEnded) {
         this.name = HexFormat.of().toHexDigits((int) (number >>> Integer.SIZE));
+        this.clock = options.clock();
         this.whenEnded = whenEnded;
         this.entered = new boolean[members.length];
         for (int rank = 0; rank < members.length; rank++) {
@@ -66,6 +72,9 @@ final class SplitGroup {
         Integer rank = ranks.get(sharedRank);
         if (rank != null) {
             entered[rank] = true;
+            if (rank == 0) {
+                departure.cancel();
+            }
             links.get(rank).enter();
             group.onAlive(rank);
         }
@@ -89,10 +98,19 @@ final class SplitGroup {
         }
     }
 
-    /** Ends the group if rank 0, which would end it, has never entered it, and the ranks that have entered it are gone. */
+    /**
+     * Ends the group if rank 0, which would end it, has never entered it, and the ranks that have entered it are gone. If
+     * these have failed, rank 0 may still enter for some time, and then gets the failure.
+     */
     private void endIfAbandoned() {
-        if (!entered[0] && IntStream.range(0, entered.length).noneMatch(rank -> entered[rank] && group.isHere(rank))) {
+        if (entered[0] || IntStream.range(0, entered.length).anyMatch(rank -> entered[rank] && group.isHere(rank))) {
+            return;
+        }
+        if (!group.hasFailed() || !group.isHere(0)) {
             end();
+        } else if (!departure.hasBegun()) {
+            departure.beginWithoutGroup(LATE_ENTRY_NANOS, clock.getAsLong());
+            ticker.soon();
         }
     }
 

@@ -30,7 +30,9 @@ import io.jccl.wire.SessionKeys;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -61,6 +63,8 @@ public final class Bootstrap implements AutoCloseable {
     private final byte[] secret;
     private final byte[] jobKey;
     private SplitCoordinator splitCoordinator; // of rank 0 of a group that shares connections, or null; set at once
+    // the connections to other ranks than rank 0, by rank; guarded by itself
+    private final Map<Integer, Star> stars = new HashMap<>();
     private boolean isPart; // set before another thread can see this object
     private final BootstrapOptions options;
     private final CoordinatorConnection client;
@@ -266,7 +270,7 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * Enters a group of some ranks of this group, which uses this group's connections. Rank 0 of both groups is the same.
+     * Enters a group of some ranks of this group, which uses this group's connections. Rank 0 of both is the same.
      *
      * @param newRank this rank in the new group
      * @param ranks the ranks of the new group in its order
@@ -283,6 +287,35 @@ public final class Bootstrap implements AutoCloseable {
             group.splitCoordinator = server.split(number);
         }
         return group;
+    }
+
+    /** Returns the connections to other ranks than rank 0 that groups which are split off can use. */
+    List<Star> stars() {
+        synchronized (stars) {
+            return stars.values().stream()
+                    .filter(star -> !star.group().client.outOfBand().hasFailed())
+                    .toList();
+        }
+    }
+
+    /** Keeps connections for groups that are split off later. Closes them with this group. */
+    void keep(Star star) {
+        Star before;
+        synchronized (stars) {
+            before = closed.get() ? star : stars.put(star.leader(), star);
+        }
+        if (before != null) {
+            before.group().leave();
+        }
+    }
+
+    private void closeStars() {
+        List<Star> all;
+        synchronized (stars) {
+            all = List.copyOf(stars.values());
+            stars.clear();
+        }
+        all.forEach(star -> star.group().leave());
     }
 
     /** Makes the calls of this group's network fail, unless all ranks have entered the group. */
@@ -458,12 +491,26 @@ public final class Bootstrap implements AutoCloseable {
         } else if (splitCoordinator != null) {
             splitCoordinator.closeAfterOthers(lastEntered);
         }
+        closeStars();
+    }
+
+    /** Leaves a group that only holds connections for others. No rank needs it after the first has left it. */
+    private void leave() {
+        if (closed.compareAndSet(false, true)) {
+            client.close();
+            if (coordinator != null) {
+                coordinator.leave();
+            }
+        }
     }
 
     /** Leaves without a FIN, like a process that dies. For tests of how the other ranks react. */
     void die() {
         closed.set(true);
         closeReserved();
+        synchronized (stars) {
+            stars.values().forEach(star -> star.group().die());
+        }
         if (coordinator != null) {
             coordinator.close();
         }

@@ -3,6 +3,7 @@ package io.jccl.membership;
 import io.jccl.BootstrapException;
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.PeerFailedException;
+import io.jccl.TransportException;
 import io.jccl.UniqueId;
 import io.jccl.control.OutOfBandChannel;
 import io.jccl.internal.Causes;
@@ -15,7 +16,9 @@ import io.jccl.wire.WireWriter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
@@ -27,8 +30,8 @@ import java.util.stream.Collectors;
 /**
  * One rank's part in a split of its group. One gather in the group tells each rank who belongs to the new groups, and
  * brings what these ranks tell each other. A small group whose rank 0 is that of the parent uses the parent's
- * connections. Any other group meets at a rendezvous server of its rank 0, whose id a second gather brings. Exceptions
- * name ranks by their numbers in the parent, because the parent is what remains when a split fails.
+ * connections, and another one those of an earlier group with the same rank 0 ({@link Star}). Any other group meets at a
+ * rendezvous server of its rank 0, whose id a second gather brings. Exceptions name ranks by their numbers in the parent, because the parent is what remains when a split fails.
  *
  * <p>Made by {@link Bootstrap#beginSplit}. {@link #join} must follow before any other collective call of the parent.
  */
@@ -52,10 +55,24 @@ public final class Subgroup implements AutoCloseable {
     }
 
     @SuppressWarnings("ArrayRecordComponent") // the array is never compared
-    private record Member(int parentRank, int color, int key, byte[] introduction) {}
+    private record Member(int parentRank, int color, int key, Map<Integer, Long> stars, byte[] introduction) {
+
+        static Member read(int parentRank, WireReader in) {
+            int color = in.i32();
+            int key = in.i32();
+            Map<Integer, Long> stars = new HashMap<>();
+            for (int left = in.i32In("stars", 0, MAX_STARS); left > 0; left--) {
+                stars.put(in.i32(), in.i64());
+            }
+            return new Member(parentRank, color, key, stars, in.blob(MAX_INTRODUCTION_BYTES));
+        }
+    }
 
     /** The size up to which rank 0 sends each answer of a gather to each rank itself. */
     private static final int MAX_SHARING_RANKS = 64;
+
+    /** The number of ranks other than rank 0 to which connections are kept. Each has a thread on each of its ranks. */
+    private static final int MAX_STARS = 8;
 
     private static final int MAX_INTRODUCTION_BYTES = 1 << 18;
 
@@ -114,12 +131,13 @@ public final class Subgroup implements AutoCloseable {
      * @throws PeerFailedException if ranks failed; names them by their ranks in the parent
      */
     public <T> Optional<T> join(BootstrapOptions options, byte[] introduction, Initializer<T> initialize) {
-        byte[] mine = new WireWriter().i32(color).i32(key).blob(introduction).toBytes();
-        List<byte[]> all = parent.allGather(mine, options.initTimeout());
+        List<Star> stars = group.stars();
+        WireWriter mine = new WireWriter().i32(color).i32(key).i32(stars.size());
+        stars.forEach(star -> mine.i32(star.leader()).i64(star.id()));
+        List<byte[]> all = parent.allGather(mine.blob(introduction).toBytes(), options.initTimeout());
         SortedMap<Integer, List<Member>> colors = new TreeMap<>();
         for (int rank = 0; rank < all.size(); rank++) {
-            WireReader in = new WireReader(all.get(rank));
-            Member member = new Member(rank, in.i32(), in.i32(), in.blob(MAX_INTRODUCTION_BYTES));
+            Member member = Member.read(rank, new WireReader(all.get(rank)));
             if (member.color() >= 0) {
                 colors.computeIfAbsent(member.color(), one -> new ArrayList<>()).add(member);
             }
@@ -128,26 +146,34 @@ public final class Subgroup implements AutoCloseable {
                 .forEach(members ->
                         members.sort(Comparator.comparingInt(Member::key).thenComparingInt(Member::parentRank)));
         List<Member> members = colors.getOrDefault(color, List.of());
-        boolean shares = color >= 0 && sharesConnections(members);
+        boolean meets = color >= 0 && !sharesConnections(members) && !haveStar(members);
         RendezvousServer.Started started =
-                color >= 0 && !shares && leader(members) == parent.rank() ? RendezvousServer.open(options) : null;
+                meets && leader(members) == parent.rank() ? RendezvousServer.open(options) : null;
         Bootstrap[] joined = {null};
         // Only the parent group notices a rank that is lost or interrupted before it reaches the new group.
         Runnable parentFailed = () -> parentFailed(started, joined[0]);
         parent.whenFailed(parentFailed);
         try {
-            Optional<UniqueId> id = colors.values().stream().allMatch(Subgroup::sharesConnections)
+            Optional<UniqueId> id = colors.values().stream().allMatch(one -> sharesConnections(one) || haveStar(one))
                     ? Optional.empty()
-                    : exchangeIds(parent, started, color < 0 || shares ? -1 : leader(members), options);
+                    : exchangeIds(parent, started, meets ? leader(members) : -1, options);
             if (color < 0) {
                 return Optional.empty();
             }
             List<Integer> ranks = parentRanks(members);
             int rank = ranks.indexOf(parent.rank());
             return Optional.of(naming(members, () -> {
-                joined[0] = shares
-                        ? group.enter(rank, ranks, secret, options)
-                        : Bootstrap.join(id.orElseThrow(), rank, ranks.size(), options);
+                if (meets) {
+                    joined[0] = meet(id.orElseThrow(), rank, members, options);
+                } else if (sharesConnections(members)) {
+                    joined[0] = group.enter(rank, ranks, secret, options);
+                } else {
+                    Star star = stars.stream()
+                            .filter(one -> one.leader() == leader(members))
+                            .findFirst()
+                            .orElseThrow();
+                    joined[0] = star.enter(rank, ranks, secret, options);
+                }
                 joined[0].splitFrom(group, reserved);
                 reserved = null;
                 if (parent.hasFailed()) {
@@ -163,6 +189,9 @@ public final class Subgroup implements AutoCloseable {
                 throw e;
             }
             throw parent.awaitFailure(PARENT_FAILS).orElse(e);
+        } catch (TransportException e) {
+            // The peer's process may have ended, which the parent reports.
+            throw parent.hasFailed() ? parent.awaitFailure(PARENT_FAILS).orElse(e) : e;
         } finally {
             parent.forget(parentFailed);
             if (started != null && joined[0] == null) {
@@ -196,6 +225,26 @@ public final class Subgroup implements AutoCloseable {
      */
     private static boolean sharesConnections(List<Member> members) {
         return leader(members) == 0 && members.size() <= MAX_SHARING_RANKS;
+    }
+
+    /** Returns true if the members have connections of an earlier group to their rank 0. */
+    private static boolean haveStar(List<Member> members) {
+        Long id = members.get(0).stars().get(leader(members));
+        return id != null
+                && members.stream().allMatch(one -> id.equals(one.stars().get(leader(members))));
+    }
+
+    /** Meets the other ranks of the group at their rank 0. Keeps the connections, unless there are many already. */
+    private Bootstrap meet(UniqueId id, int rank, List<Member> members, BootstrapOptions options) {
+        Bootstrap met = Bootstrap.join(id, rank, members.size(), options);
+        boolean keeps = members.size() <= MAX_SHARING_RANKS
+                && members.stream().allMatch(one -> one.stars().size() < MAX_STARS);
+        if (!keeps) {
+            return met;
+        }
+        Star star = new Star(parentRanks(members), met);
+        group.keep(star);
+        return star.enter(rank, star.ranks(), secret, options);
     }
 
     private static int leader(List<Member> members) {

@@ -282,7 +282,8 @@ public final class RankMain {
                 if (round == 20) {
                     print("READY");
                 }
-                try (Communicator one = comm.split(0, rank).orElseThrow()) {
+                int order = round % 2 == 0 ? 1 : -1; // rank 0 of every second communicator is another rank
+                try (Communicator one = comm.split(0, order * rank).orElseThrow()) {
                     one.barrier().await();
                 }
             }

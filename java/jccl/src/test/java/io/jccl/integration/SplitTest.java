@@ -35,6 +35,15 @@ class SplitTest {
         return comm.split(0, comm.rank()).orElseThrow();
     }
 
+    /** Splits off all ranks, in reverse so that rank 0 of the communicator is another process, or in their order. */
+    private static Communicator copy(Communicator comm, boolean reverse) {
+        return reverse ? reversed(comm) : dup(comm);
+    }
+
+    private static Communicator reversed(Communicator comm) {
+        return comm.split(0, -comm.rank()).orElseThrow();
+    }
+
     private static void requireSum(Communicator comm) {
         int[] value = {comm.rank() + 1};
         comm.allReduce(DataBuffer.of(value), ReduceOp.SUM).await();
@@ -42,15 +51,15 @@ class SplitTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {2, 4})
-    void splitsThatAreClosedLeaveNothing(int size) {
+    @CsvSource({"2, false", "4, false", "3, true"})
+    void splitsThatAreClosedLeaveNothing(int size, boolean reverse) {
         try (LocalRanks ranks = LocalRanks.start(size)) {
-            ranks.run(comm -> dup(comm).close());
+            ranks.run(comm -> copy(comm, reverse).close());
             Resources.Snapshot before = Resources.now();
             long begin = System.nanoTime();
             ranks.run(comm -> {
                 for (int i = 0; i < 1000; i++) {
-                    try (Communicator one = dup(comm)) {
+                    try (Communicator one = copy(comm, reverse)) {
                         assertThat(one.size()).isEqualTo(size);
                     }
                 }
@@ -64,22 +73,23 @@ class SplitTest {
         }
     }
 
-    @Test
-    void aSplitNeedsTwoDescriptorsForEachRank() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aSplitNeedsTwoDescriptorsAndNoThreadForEachRank(boolean reverse) {
         int count = 200;
         try (LocalRanks ranks = LocalRanks.start(2)) {
-            ranks.run(comm -> dup(comm).close());
+            ranks.run(comm -> copy(comm, reverse).close());
             Resources.Snapshot before = Resources.now();
             List<List<Communicator>> all = ranks.call(comm -> {
                 List<Communicator> mine = new ArrayList<>();
                 for (int i = 0; i < count; i++) {
-                    mine.add(dup(comm));
+                    mine.add(copy(comm, reverse));
                 }
                 return mine;
             });
             Resources.Snapshot open = Resources.now();
             assertThat(open.descriptors() - before.descriptors()).isLessThan(2 * (2 * count + 10));
-            assertThat(open.threads().size() - before.threads().size()).isLessThan(2 * (count + 10));
+            assertThat(open.threads()).hasSizeLessThan(before.threads().size() + 10);
             ranks.run(comm -> {
                 for (Communicator one : all.get(comm.rank())) {
                     requireSum(one);
@@ -109,11 +119,6 @@ class SplitTest {
         }
     }
 
-    /** A communicator whose rank 0 is another process has its own coordinator. */
-    private static Communicator reversed(Communicator comm) {
-        return comm.split(0, -comm.rank()).orElseThrow();
-    }
-
     private static List<List<Integer>> orders() {
         List<List<Integer>> orders = new ArrayList<>();
         for (int code = 0; code < 256; code++) {
@@ -125,17 +130,19 @@ class SplitTest {
         return orders;
     }
 
-    @Test
-    void aSplitWorksAfterItsParentIsClosed() {
+    @ParameterizedTest
+    @CsvSource({"false, false", "true, false", "false, true", "true, true"})
+    void aSplitWorksAfterItsParentIsClosed(boolean reverseChild, boolean reverseGrandchild) {
         LocalRanks ranks = LocalRanks.start(3);
         ranks.run(comm -> {
-            Communicator child = dup(comm);
-            Communicator grandchild = dup(child);
+            copy(comm, reverseChild).close();
+            Communicator child = copy(comm, reverseChild);
+            Communicator grandchild = copy(child, reverseGrandchild);
             comm.close();
             requireSum(child);
             child.close();
             requireSum(grandchild);
-            try (Communicator last = dup(grandchild)) {
+            try (Communicator last = copy(grandchild, reverseChild)) {
                 grandchild.close();
                 requireSum(last);
             }
@@ -143,13 +150,14 @@ class SplitTest {
         ranks.close();
     }
 
-    @Test
-    void failuresStayInTheirCommunicator() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void failuresStayInTheirCommunicator(boolean reverse) {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             ranks.run(comm -> {
-                Communicator aborted = dup(comm);
-                Communicator other = dup(comm);
-                Communicator child = dup(aborted);
+                Communicator aborted = copy(comm, reverse);
+                Communicator other = copy(comm, reverse);
+                Communicator child = copy(aborted, reverse);
                 comm.barrier().await();
                 if (comm.rank() == 1) {
                     aborted.abort("the loss is NaN");
@@ -167,18 +175,19 @@ class SplitTest {
         }
     }
 
-    @Test
-    void aSplitContinuesAfterItsParentFailed() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aSplitContinuesAfterItsParentFailed(boolean reverse) {
         LocalRanks ranks = LocalRanks.start(3);
         ranks.run(comm -> {
-            Communicator child = dup(comm);
+            Communicator child = copy(comm, reverse);
             if (comm.rank() == 2) {
                 comm.abort("on purpose");
             }
             assertThatThrownBy(() -> comm.barrier().await()).isInstanceOf(AbortedException.class);
             comm.close();
             requireSum(child);
-            try (Communicator grandchild = dup(child)) {
+            try (Communicator grandchild = copy(child, reverse)) {
                 requireSum(grandchild);
             }
             child.close();
@@ -203,6 +212,31 @@ class SplitTest {
                     assertThat(order).containsExactly(comm.rank() % 2 == 0 ? new int[] {0, 4, 2} : new int[] {3, 1});
                 }
                 assertThat(comm.split(comm.rank() == 3 ? -1 : 0, 0).isPresent()).isEqualTo(comm.rank() != 3);
+            });
+        }
+    }
+
+    /** The groups of each round are the same at first. Then ranks change sides, so that their connections do not suffice. */
+    @Test
+    void groupsWithoutRankZeroWork() {
+        try (LocalRanks ranks = LocalRanks.start(6)) {
+            ranks.run(comm -> {
+                List<Communicator> open = new ArrayList<>();
+                for (int round = 0; round < 12; round++) {
+                    int color = (comm.rank() + (round < 8 ? 0 : round) * (comm.rank() / 3)) % 2;
+                    Communicator half = comm.split(color, comm.rank()).orElseThrow();
+                    requireSum(half);
+                    try (Communicator again = dup(half)) {
+                        requireSum(again);
+                    }
+                    if (round % 3 == 0) {
+                        half.close();
+                    } else {
+                        open.add(half);
+                    }
+                }
+                open.forEach(SplitTest::requireSum);
+                open.forEach(Communicator::close);
             });
         }
     }

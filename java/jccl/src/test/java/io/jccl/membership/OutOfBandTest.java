@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.PeerFailedException;
 import io.jccl.control.OutOfBand;
-import io.jccl.wire.Handshake;
 import io.jccl.wire.WireWriter;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -172,9 +171,10 @@ class OutOfBandTest {
                 .<Callable<Set<Integer>>>map(rank -> () -> {
                     if (rank.rank() == 3) {
                         byte[] mine = new WireWriter()
-                                .i32(0)
-                                .i32(0)
-                                .blob(new byte[Handshake.NONCE_BYTES])
+                                .i32(0) // color
+                                .i32(0) // key
+                                .i32(0) // kept connections
+                                .blob(new byte[0])
                                 .toBytes();
                         rank.outOfBand().allGather(mine, Ranks.SOON);
                         if (leader != 0) {
