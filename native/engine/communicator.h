@@ -118,6 +118,8 @@ class Communicator final {
   std::string lastError() const;
   const std::shared_ptr<const LogSubject>& logSubject() const { return config_.logSubject; }
   void noteError(const Status& status) { error_->set(status); }
+  // Saves the descriptor of the shared memory. Must follow the connection of all ranks to each other.
+  void withdrawMemory() { shared_->withdraw(); }
   MemoryUsage memoryUsage() const;
 
  private:

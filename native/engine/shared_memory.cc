@@ -1,7 +1,5 @@
 #include "engine/shared_memory.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <string>
 
@@ -39,11 +37,6 @@ SharedMemory::~SharedMemory() {
 }
 
 void SharedMemory::offer() { id_ = registry_->add(segment_); }
-
-size_t SharedMemory::residentBytes() const {
-  struct stat file {};
-  return ::fstat(segment_->fd(), &file) == 0 ? static_cast<size_t>(file.st_blocks) * 512 : 0;
-}
 
 Status SharedMemory::probe(const ShmProcess& process, uint64_t id) const {
   std::shared_ptr<ShmSegment> view;

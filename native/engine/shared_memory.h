@@ -27,10 +27,12 @@ class SharedMemory final : public BufferResolver {
   // Offers the segment to peers. Must follow the engine's creation, so that a peer that maps the segment finds the
   // header.
   void offer();
+  // Stops offering the segment, because all peers have mapped it. Saves its descriptor.
+  void withdraw() { registry_->withdraw(id_); }
   uint64_t id() const { return id_; }
   const ShmSegment& segment() const { return *segment_; }
   ShmRegistry& registry() const { return *registry_; }
-  size_t residentBytes() const;
+  size_t residentBytes() const { return segment_->residentBytes(); }
 
   // Returns Ok if the memory that a peer offers under `id` can be mapped, otherwise the reason.
   Status probe(const ShmProcess& process, uint64_t id) const;

@@ -128,6 +128,13 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_setHosts(JNIEnv* env,
   });
 }
 
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_withdrawMemory(JNIEnv*, jclass, jlong handle) {
+  return guardedCode([&]() -> jint {
+    hostOf(handle).withdrawMemory();
+    return static_cast<jint>(Code::Ok);
+  });
+}
+
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeEngine_setPaths(JNIEnv* env, jclass, jlong handle, jintArray rows) {
   return guardedCode([&]() -> jint {
     std::vector<NetPath> paths;

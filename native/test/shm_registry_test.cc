@@ -68,6 +68,25 @@ TEST_F(ShmRegistryTest, ThereIsOnePerProcess) {
   EXPECT_EQ(registry_.get(), again.get());
 }
 
+TEST_F(ShmRegistryTest, AWithdrawnSegmentStaysMappedButIsNotOffered) {
+  const std::shared_ptr<ShmSegment> segment = makeSegment(4 * pageBytes());
+  const uint64_t id = registry_->add(segment);
+  ShmSegment view;
+  ASSERT_TRUE(fetch(id, &view).isOk());
+  segment->address()[pageBytes()] = 7;
+  const size_t before = segment->residentBytes();
+  registry_->withdraw(id);
+  EXPECT_EQ(-1, segment->fd());
+  EXPECT_EQ(7, view.address()[pageBytes()]);
+  EXPECT_EQ(before, segment->residentBytes());
+  EXPECT_LE(2 * pageBytes(), before);  // the page with the live flag, and the one that was written
+  ShmSegment late;
+  EXPECT_EQ(Code::Transport, fetch(id, &late).code());
+  SharedRange range;
+  EXPECT_TRUE(registry_->find(segment->address(), 8, &range));
+  registry_->remove(id);
+}
+
 TEST_F(ShmRegistryTest, TheServerStopsWithItsLastUserAndAFreshOneHasAFreshToken) {
   const ShmProcess before = registry_->process();
   registry_.reset();

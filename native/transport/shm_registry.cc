@@ -75,6 +75,11 @@ void ShmRegistry::remove(uint64_t id) {
   byId_.erase(found);
 }
 
+void ShmRegistry::withdraw(uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = byId_.find(id); found != byId_.end()) found->second->closeDescriptor();
+}
+
 std::shared_ptr<ShmSegment> ShmRegistry::segment(uint64_t id) const {
   const std::lock_guard lock(mutex_);
   const auto found = byId_.find(id);

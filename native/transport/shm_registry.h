@@ -46,6 +46,8 @@ class ShmRegistry {
   // Offers memory other than the host's by its descriptor, which remove() closes. Returns its id.
   uint64_t addDescriptor(UniqueFd fd);
   void remove(uint64_t id);
+  // Stops offering a segment to other processes, and closes its descriptor. Processes that have mapped it keep it.
+  void withdraw(uint64_t id);
 
   std::shared_ptr<ShmSegment> segment(uint64_t id) const;
   // Returns what is offered under an id: a segment or a descriptor.

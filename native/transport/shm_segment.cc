@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/page.h"
@@ -110,6 +111,13 @@ Status ShmSegment::discard(bool keepsAddresses) {
   if (zeros == MAP_FAILED) return status;
   if (::mremap(zeros, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, address_) == MAP_FAILED) ::munmap(zeros, bytes_);
   return status;
+}
+
+size_t ShmSegment::residentBytes() const {
+  if (struct stat file{}; fd_ && ::fstat(fd_.get(), &file) == 0) return static_cast<size_t>(file.st_blocks) * 512;
+  std::vector<unsigned char> pages(bytes_ / pageBytes());
+  if (::mincore(address_, bytes_, pages.data()) != 0) return 0;
+  return pageBytes() * std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; });
 }
 
 void ShmSegment::reset() {

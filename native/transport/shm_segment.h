@@ -46,6 +46,11 @@ class ShmSegment {
   // Closes the descriptor. With `keepsAddresses`, private zero memory without pages replaces the mapping.
   Status discard(bool keepsAddresses);
 
+  // Closes the descriptor of a segment that no other process will map any more.
+  void closeDescriptor() { fd_.reset(); }
+  // Returns the number of bytes in pages that are allocated.
+  size_t residentBytes() const;
+
   void reset();
 
   // Replaces the pages of [offset, offset + bytes), widened to whole huge pages inside the segment, by huge pages, and

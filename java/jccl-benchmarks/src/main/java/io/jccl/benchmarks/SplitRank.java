@@ -20,13 +20,14 @@ public final class SplitRank {
     /**
      * Runs as the rank whose number and rendezvous are in the environment.
      *
-     * @param arguments how many communicators are split off
+     * @param arguments how many communicators are split off, and {@code reversed} if their rank 0 is the last rank
      */
     public static void main(String[] arguments) {
         int count = Integer.parseInt(arguments[0]);
+        int order = arguments.length > 1 && arguments[1].equals("reversed") ? -1 : 1;
         try (Communicator comm = Communicator.fromEnvironment()) {
-            splitAndClose(comm, WARM_UP);
-            long[] times = splitAndClose(comm, count);
+            splitAndClose(comm, order, WARM_UP);
+            long[] times = splitAndClose(comm, order, count);
             Arrays.sort(times);
             int descriptors = entries("fd");
             int threads = entries("task");
@@ -34,7 +35,7 @@ public final class SplitRank {
             comm.barrier().await();
             long begin = System.nanoTime();
             for (int i = 0; i < count; i++) {
-                all.add(comm.split(0, comm.rank()).orElseThrow());
+                all.add(split(comm, order));
             }
             long opened = System.nanoTime() - begin;
             double ofEach = 1.0 / count;
@@ -56,14 +57,18 @@ public final class SplitRank {
         }
     }
 
-    private static long[] splitAndClose(Communicator comm, int count) {
+    private static long[] splitAndClose(Communicator comm, int order, int count) {
         long[] times = new long[count];
         for (int i = 0; i < count; i++) {
             long begin = System.nanoTime();
-            comm.split(0, comm.rank()).orElseThrow().close();
+            split(comm, order).close();
             times[i] = System.nanoTime() - begin;
         }
         return times;
+    }
+
+    private static Communicator split(Communicator comm, int order) {
+        return comm.split(0, order * comm.rank()).orElseThrow();
     }
 
     private static int entries(String kind) {

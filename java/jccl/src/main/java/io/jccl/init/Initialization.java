@@ -258,6 +258,7 @@ final class Initialization {
         Optional<OperationProfiler> profiler = profiler(plan, Optional.empty());
         status.step("barrier");
         context.barrier();
+        engine.withdrawMemory(); // a process may have many communicators that are split off
         timeline.step("barrier");
         InitializedCommunicator communicator = new InitializedCommunicator(
                 facts(),

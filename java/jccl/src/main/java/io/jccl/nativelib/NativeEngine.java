@@ -152,6 +152,11 @@ public final class NativeEngine extends Engine {
         require("hosts", setHosts(handle, hostOf));
     }
 
+    /** Closes the descriptor of this rank's shared memory, because all ranks have connected to each other. */
+    public void withdrawMemory() {
+        require("shared memory", withdrawMemory(handle));
+    }
+
     /** Returns the native communicator, for natives of parts that add something to it before it is freed. */
     public long address() {
         return handle;
@@ -509,6 +514,8 @@ public final class NativeEngine extends Engine {
     private static native int setTree(long handle, int channel, int up, int[] down);
 
     private static native int setHosts(long handle, int[] hostOf);
+
+    private static native int withdrawMemory(long handle);
 
     private static native int setPaths(long handle, int[] rows);
 

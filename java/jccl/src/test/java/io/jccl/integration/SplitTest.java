@@ -75,7 +75,7 @@ class SplitTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void aSplitNeedsTwoDescriptorsAndNoThreadForEachRank(boolean reverse) {
+    void aSplitNeedsOneDescriptorAndNoThreadForEachRank(boolean reverse) {
         int count = 200;
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> copy(comm, reverse).close());
@@ -88,7 +88,7 @@ class SplitTest {
                 return mine;
             });
             Resources.Snapshot open = Resources.now();
-            assertThat(open.descriptors() - before.descriptors()).isLessThan(2 * (2 * count + 10));
+            assertThat(open.descriptors() - before.descriptors()).isLessThan(2 * (count + 10));
             assertThat(open.threads()).hasSizeLessThan(before.threads().size() + 10);
             ranks.run(comm -> {
                 for (Communicator one : all.get(comm.rank())) {
