@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -61,13 +62,23 @@ class NetPlugin : public ::testing::TestWithParam<int> {
   static void choose(NetConfig& config) { config.plugin = pluginOf(GetParam()); }
   static Pair pairOf() { return Pair(choose, "127.0.0.1", {PluginNet::open, PluginNet::open}); }
 
+  template <typename Function>
+  static Function* functionOf(const char* name) {
+    void* library = ::dlopen(pluginOf(GetParam()), RTLD_NOW);
+    auto* found = reinterpret_cast<Function*>(::dlsym(library, name));
+    ::dlclose(library);  // the library stays loaded for ever
+    return found;
+  }
+
   // Returns the number of requests that were unfinished when their communicators were closed, since the previous call
   // of left().
-  static uint64_t left() {
-    void* library = ::dlopen(pluginOf(GetParam()), RTLD_NOW);
-    const uint64_t requests = reinterpret_cast<uint64_t (*)()>(::dlsym(library, "jccl_test_plugin_left"))();
-    ::dlclose(library);
-    return requests;
+  static uint64_t left() { return functionOf<uint64_t()>("jccl_test_plugin_left")(); }
+
+  // Returns the numbers of calls of isend, irecv and test by both ranks since the previous call of counts().
+  static std::array<uint64_t, 3> counts() {
+    std::array<uint64_t, 3> numbers{};
+    functionOf<void(uint64_t*)>("jccl_test_plugin_counts")(numbers.data());
+    return numbers;
   }
 };
 
@@ -143,6 +154,57 @@ TEST_P(NetPlugin, AnEndThatClosesLaterIsNotWaitedForLong) {
   }
   EXPECT_LT(monotonicNanos() - begun, kCloseNanos / 2);
   EXPECT_GT(left(), 0u);
+}
+
+// Counts the polls of a transport.
+class Polls final : public ProgressCallback {
+ public:
+  int poll(int64_t /*nowNanos*/) override {
+    ++count;
+    return 0;
+  }
+  int64_t nextDeadlineNanos() const override { return INT64_MAX; }
+  uint64_t count = 0;
+};
+
+// The receiver's slots are full, so several sends stay unfinished. The receiver has no request that it could test.
+TEST_P(NetPlugin, ASenderTestsOnlyItsOldestSendAtEachPoll) {
+  constexpr uint32_t kBytes = 250'000;
+  Pair pair = pairOf();
+  Producer producer(kShape);
+  Consumer consumer(kShape);
+  pair.connectOneWay(producer, consumer);
+  const auto polls = std::make_shared<Polls>();
+  pair.net[0]->addCallback(polls);
+  for (uint32_t i = 0; i < kSlots; ++i) producer.send(Protocol::Simple, kBytes);
+  const SlotHeader* last = consumer.memory().slotHeader(kSlots - 1);
+  ASSERT_TRUE(drive(*pair.net[0], [&] { return producer.freed() == kSlots; }));
+  ASSERT_TRUE(drive(*pair.net[1], [&] { return last->published.load() == kSlots; }));
+  // Fills the buffers of the kernel.
+  const auto send = [&] {
+    if (producer.hasCredit()) producer.send(Protocol::Simple, kBytes);
+    return false;
+  };
+  drive(*pair.net[0], send, 200'000'000);
+  uint64_t before = 0, polled = 0, tests = 0;
+  pair.net[0]->run([&] {
+    counts();
+    before = polls->count;
+  });
+  drive(
+      *pair.net[0], [] { return false; }, 50'000'000);
+  pair.net[0]->run([&] {
+    tests = counts()[2];
+    polled = polls->count - before;
+  });
+  EXPECT_EQ(kSlots, producer.step() - producer.freed());
+  EXPECT_GT(polled, 10u);
+  EXPECT_LE(tests, polled);
+  for (uint64_t i = 0; i < producer.step(); ++i) {
+    ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, kBytes); })) << i;
+    pair.net[0]->kick();
+  }
+  EXPECT_EQ(0u, consumer.wrong());
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, NetPlugin, ::testing::Range(plugin::kOldestVersion, plugin::kNewestVersion + 1),

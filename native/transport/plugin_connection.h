@@ -161,7 +161,7 @@ class PluginSendConnection final : public NetSendConnection, private PluginEnd {
   Status connect(int* work);
   Status begin(uint64_t sequence, bool* begun);
   Status beginPart(uint64_t sequence, int part, void** request);
-  Status finish(Slot& slot, int* work);
+  Status finish(int part, int* work);
   static bool isApart(const Slot& slot) { return !slot.hasTail && slot.message.bytes > 0; }
   static int partsOf(const Slot& slot) { return isApart(slot) ? 2 : 1; }
   static bool isOver(const Slot& slot) { return slot.ended == partsOf(slot); }
@@ -224,6 +224,7 @@ class PluginRecvConnection final : public NetRecvConnection, private PluginEnd {
   Status accept(int64_t nowNanos, int* work);
   Status post(PluginComm& comm, const NetBuffer& buffer, size_t bytes, void** request);
   Status read(uint64_t sequence, int bytes);
+  bool expectsEnough() const;
   Status move(int* work);
   Status askPeer(int64_t nowNanos);
   Status badMessage(const std::string& why) const;

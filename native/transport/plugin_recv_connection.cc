@@ -6,6 +6,12 @@
 #include "transport/plugin_connection.h"
 
 namespace jccl {
+namespace {
+
+// Two, so that the plug-in has the next receive when a message ends.
+constexpr uint64_t kEnoughData = 2;
+
+}  // namespace
 
 PluginRecvConnection::PluginRecvConnection(const NetConfig& config, int peer, PluginDevice device)
     : PluginEnd(config, peer, std::move(device)) {}
@@ -126,6 +132,16 @@ void PluginRecvConnection::complete(Slot& slot) {
   ++completed_;
 }
 
+// Returns true while enough separate data is on its way. Looking for more trailers then costs a call to the kernel at
+// each poll, and receives could be posted no earlier than the network needs them.
+bool PluginRecvConnection::expectsEnough() const {
+  uint64_t awaited = 0;
+  for (uint64_t sequence = window_.done(); sequence < dataPosted_ && awaited < kEnoughData; ++sequence) {
+    awaited += window_[sequence].complete ? 0 : 1;
+  }
+  return awaited == kEnoughData;
+}
+
 // Messages are posted in order and arrive in order. The same applies to separate data.
 Status PluginRecvConnection::move(int* work) {
   const auto isThere = [this](void*& request, int* bytes, bool* there) {
@@ -139,7 +155,7 @@ Status PluginRecvConnection::move(int* work) {
     if (Status posted = post(*comms_[0], slot.place, bytes, &slot.request); !posted) return posted;
     if (slot.request == nullptr) break;
   }
-  for (; arrived_ < posted_; ++arrived_, ++*work) {
+  for (; arrived_ < posted_ && !expectsEnough(); ++arrived_, ++*work) {
     bool there = false;
     int bytes = 0;
     if (Status tested = isThere(window_[arrived_].request, &bytes, &there); !tested) return tested;

@@ -110,14 +110,18 @@ Status PluginSendConnection::begin(uint64_t sequence, bool* begun) {
   return Status::ok();
 }
 
-Status PluginSendConnection::finish(Slot& sent, int* work) {
-  for (int part = 0; part < sent.begun; ++part) {
+// Tests the requests of one communicator. Sends end in order, and a test of a request that still waits for its turn can
+// cost a call to the kernel. So the first one that is unfinished ends the search.
+Status PluginSendConnection::finish(int part, int* work) {
+  // Includes message begun_, one part of which the plug-in may have accepted.
+  for (uint64_t sequence = window_.done(); sequence <= begun_ && sequence < window_.posted(); ++sequence) {
+    Slot& sent = window_[sequence];
     void*& request = sent.requests[static_cast<size_t>(part)];
     if (request == nullptr) continue;
     bool done = false;
     int bytes = 0;
     if (Status tested = device_.plugin->test(request, &done, &bytes); !tested) return tested;
-    if (!done) continue;
+    if (!done) break;
     request = nullptr;
     ++sent.ended;
     ++*work;
@@ -156,9 +160,8 @@ Status PluginSendConnection::move(int* work) {
     ++begun_;
     ++*work;
   }
-  // Includes message begun_, one part of which the plug-in may have accepted.
-  for (uint64_t sequence = window_.done(); sequence <= begun_ && sequence < window_.posted(); ++sequence) {
-    if (Status tested = finish(window_[sequence], work); !tested) return tested;
+  for (const int part : {0, 1}) {
+    if (Status tested = finish(part, work); !tested) return tested;
   }
   return Status::ok();
 }

@@ -105,6 +105,9 @@ std::atomic<Logger> logger{nullptr};  // set when a communicator is initialised
 // largest number of requests in flight of a Comm; depends on the interface's version
 std::atomic<size_t> maxRequests{kMaxRequests};
 
+// calls of isend, irecv and test since jccl_test_plugin_counts was called
+std::array<std::atomic<uint64_t>, 3> counts{};
+
 std::atomic<uint64_t> calls{0};
 // Returns false for one of `n` calls, chosen pseudo-randomly. If every n-th call were refused, a caller that polls its
 // requests in turn might find the same request refused each time.
@@ -362,6 +365,7 @@ Request* freeRequest(Comm& comm) {
 
 Result post(void* rawComm, void* data, size_t bytes, void* memory, void** request) {
   auto* comm = static_cast<Comm*>(rawComm);
+  ++counts[comm->sends ? 0 : 1];
   const auto* region = static_cast<const Region*>(memory);
   const auto begin = reinterpret_cast<uintptr_t>(data);
   if (region == nullptr || region->comm != comm || begin < region->begin || begin + bytes > region->end) {
@@ -507,6 +511,7 @@ int sizeOf(const Request& request) {
 }
 
 Result test(void* rawRequest, int* done, int* sizes) {
+  ++counts[2];
   auto* request = static_cast<Request*>(rawRequest);
   Comm* comm = request->comm;
   if (comm == nullptr) return kInvalidArgument;
@@ -619,6 +624,11 @@ NetTable<Version> table() {
 // call of this function.
 extern "C" __attribute__((visibility("default"))) uint64_t jccl_test_plugin_left() {
   return jccl::plugin::leftRequests.exchange(0);
+}
+
+// Returns the numbers of calls of isend, irecv and test in this process since the previous call of this function.
+extern "C" __attribute__((visibility("default"))) void jccl_test_plugin_counts(uint64_t* numbers) {
+  for (auto& count : jccl::plugin::counts) *numbers++ = count.exchange(0);
 }
 
 // Makes blocked calls return.
