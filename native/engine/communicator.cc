@@ -43,6 +43,7 @@ NetConfig Communicator::netConfig() const {
   net.plugin = config_.plugin;
   net.devices = config_.netDevices;
   net.looksAtMemory = looksAtMemory_;
+  net.sharesCores = SpinPolicy::isOversubscribed(config_.engine.sharing(), config_.engine.shared());
   if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
   if (config_.peerTimeoutNanos > 0) net.peerTimeoutNanos = config_.peerTimeoutNanos;
   return net;

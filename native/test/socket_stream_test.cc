@@ -22,6 +22,22 @@ constexpr int64_t kMillisecond = 1'000'000;
 constexpr int kPacketBytes = 1400;
 constexpr int64_t kSecond = 1'000 * kMillisecond;
 
+// Counts the frames that have arrived.
+class CountingReceiver final : public SocketStream::Receiver {
+ public:
+  Status place(const SocketFrame& frame, const SocketStream&, uint8_t** to) override {
+    data_.resize(frame.length);
+    *to = data_.data();
+    return Status::ok();
+  }
+  void placed(const SocketFrame&) override { ++frames; }
+
+  int frames = 0;
+
+ private:
+  std::vector<uint8_t> data_;
+};
+
 // A stream over TCP whose other end the test holds.
 class SocketStreamTest : public ::testing::Test {
  protected:
@@ -102,53 +118,54 @@ class SocketStreamTest : public ::testing::Test {
     EXPECT_LT(took, 10 * kSecond);
   }
 
+  // Sends a frame of `length` bytes to the stream. Returns true if the stream, once the frame has arrived, is to be polled
+  // without an event.
+  bool isPolledAfter(uint32_t length) {
+    SocketFrame frame;
+    frame.totalBytes = frame.length = length;
+    std::vector<uint8_t> bytes(sizeof frame + length);
+    std::memcpy(bytes.data(), &frame, sizeof frame);
+    EXPECT_EQ(static_cast<ssize_t>(bytes.size()), ::send(peer_.get(), bytes.data(), bytes.size(), 0));
+    const int awaited = receiver_.frames + 1;
+    const int64_t deadline = monotonicNanos() + 20 * kSecond;
+    while (receiver_.frames < awaited && monotonicNanos() < deadline) {
+      events_.dispatch();
+      int work = 0;
+      const Status received = stream_->receive(receiver_, bytes.size(), &work);
+      if (!received) ADD_FAILURE() << received.message();
+    }
+    EXPECT_EQ(awaited, receiver_.frames);
+    return stream_->eager();
+  }
+
   NetConfig config_;
   EventSet events_;
   UniqueFd peer_;
   std::unique_ptr<SocketStream> stream_;
   std::vector<uint8_t> data_ = std::vector<uint8_t>(4 * 1024 * 1024, 9);
   int left_ = 0;
-};
-
-// Counts the frames that have arrived.
-class CountingReceiver final : public SocketStream::Receiver {
- public:
-  Status place(const SocketFrame& frame, const SocketStream&, uint8_t** to) override {
-    data_.resize(frame.length);
-    *to = data_.data();
-    return Status::ok();
-  }
-  void placed(const SocketFrame&) override { ++frames; }
-
-  int frames = 0;
-
- private:
-  std::vector<uint8_t> data_;
+  CountingReceiver receiver_;
 };
 
 TEST_F(SocketStreamTest, IsNotPolledAfterALongMessageIfMemoryIsToBeLookedAt) {
-  CountingReceiver receiver;
-  const auto isPolledAfter = [&](uint32_t length) {
-    SocketFrame frame;
-    frame.totalBytes = frame.length = length;
-    std::vector<uint8_t> bytes(sizeof frame + length);
-    std::memcpy(bytes.data(), &frame, sizeof frame);
-    EXPECT_EQ(static_cast<ssize_t>(bytes.size()), ::send(peer_.get(), bytes.data(), bytes.size(), 0));
-    const int awaited = receiver.frames + 1;
-    const int64_t deadline = monotonicNanos() + 20 * kSecond;
-    while (receiver.frames < awaited && monotonicNanos() < deadline) {
-      events_.dispatch();
-      int work = 0;
-      const Status received = stream_->receive(receiver, bytes.size(), &work);
-      if (!received) ADD_FAILURE() << received.message();
-    }
-    EXPECT_EQ(awaited, receiver.frames);
-    return stream_->eager();
-  };
   EXPECT_TRUE(isPolledAfter(100));
   EXPECT_TRUE(isPolledAfter(16 * 1024));
   config_.looksAtMemory->store(true);
   EXPECT_TRUE(isPolledAfter(100));
+  EXPECT_FALSE(isPolledAfter(16 * 1024));
+}
+
+// A stream of a rank that shares its core with other ranks.
+class SocketStreamOnASharedCoreTest : public SocketStreamTest {
+ protected:
+  void SetUp() override {
+    config_.sharesCores = true;
+    SocketStreamTest::SetUp();
+  }
+};
+
+TEST_F(SocketStreamOnASharedCoreTest, IsNeverPolled) {
+  EXPECT_FALSE(isPolledAfter(100));
   EXPECT_FALSE(isPolledAfter(16 * 1024));
 }
 

@@ -32,7 +32,7 @@ SocketStream::SocketStream(DataSocket socket, int peer, EventSet& events, uint32
       peer_(peer),
       events_(events),
       index_(index),
-      pollsAfterData_(config.pollsAfterData),
+      pollsAfterData_(config.sharesCores ? 0 : config.pollsAfterData),
       looksAtMemory_(config.looksAtMemory),
       local_(SocketAddress::localOf(socket_.get())),
       remote_(SocketAddress::peerOf(socket_.get())),

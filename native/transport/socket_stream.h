@@ -34,7 +34,7 @@ class SocketStream : public EventHandler {
     virtual void placed(const SocketFrame& frame) = 0;
   };
 
-  // The stream obeys NetConfig::pollsAfterData and looksAtMemory.
+  // The stream obeys NetConfig::pollsAfterData, sharesCores and looksAtMemory.
   SocketStream(DataSocket socket, int peer, EventSet& events, uint32_t index, const NetConfig& config);
   ~SocketStream() override;
   SocketStream(const SocketStream&) = delete;
