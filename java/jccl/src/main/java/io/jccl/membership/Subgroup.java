@@ -189,6 +189,9 @@ public final class Subgroup implements AutoCloseable {
                 throw e;
             }
             throw parent.awaitFailure(PARENT_FAILS).orElse(e);
+        } catch (PeerFailedException e) {
+            // The named rank may have given up because another rank of the parent has failed. The parent names that rank.
+            throw parent.awaitFailure(PARENT_FAILS).orElse(e);
         } catch (TransportException e) {
             // The peer's process may have ended, which the parent reports.
             throw parent.hasFailed() ? parent.awaitFailure(PARENT_FAILS).orElse(e) : e;
