@@ -190,7 +190,7 @@ public final class Subgroup implements AutoCloseable {
             }
             throw parent.awaitFailure(PARENT_FAILS).orElse(e);
         } catch (PeerFailedException e) {
-            // The named rank may have given up because another rank of the parent has failed. The parent names that rank.
+            // The named rank may have given up because another rank of the parent has failed, which the parent names.
             throw parent.awaitFailure(PARENT_FAILS).orElse(e);
         } catch (TransportException e) {
             // The peer's process may have ended, which the parent reports.
