@@ -168,8 +168,7 @@ public final class CommunicatorInitializer {
         Timeline timeline = new Timeline("split", System::nanoTime);
         try (Subgroup group = parent.membership().beginSplit(color, key)) {
             if (color >= 0 && parent.inheritance().isPresent()) {
-                boolean copies = color == 0 && (key == 0 || key == parent.rank());
-                return inherit(parent, parent.inheritance().get(), group, config, timeline, copies);
+                return inherit(parent, parent.inheritance().get(), group, config, timeline);
             }
             Settings settings =
                     parent.inheritance().map(Inheritance::settings).orElseGet(() -> InitSettings.load(config));
@@ -190,10 +189,9 @@ public final class CommunicatorInitializer {
             Inheritance inherited,
             Subgroup group,
             CommunicatorConfig config,
-            Timeline timeline,
-            boolean copies) {
+            Timeline timeline) {
         Settings settings = inherited.settings();
-        try (SplitDraft draft = new SplitDraft(group, inherited, config, copies)) {
+        try (SplitDraft draft = new SplitDraft(group, inherited, config)) {
             return group.join(
                     InitSettings.bootstrap(settings), draft.introduction(), (membership, ranks, introductions) -> {
                         CommunicatorStatus status = parent.status().child(membership.rank(), membership.size());

@@ -24,17 +24,10 @@ final class SplitDraft implements AutoCloseable {
     private NativeEngine engine; // null if none was made, or the communicator has it
     private JcclException problem; // why there is no port, or null
 
-    /**
-     * Makes the parts.
-     *
-     * @param copies true if the communicator is probably a copy of its parent
-     */
-    SplitDraft(Subgroup group, Inheritance inherited, CommunicatorConfig config, boolean copies) {
-        byte[] connectInfo = copies
-                ? group.identityOfCopy()
-                        .map(identity -> copy(identity, inherited, config))
-                        .orElse(NOTHING)
-                : NOTHING;
+    SplitDraft(Subgroup group, Inheritance inherited, CommunicatorConfig config) {
+        byte[] connectInfo = group.identityOfCopy()
+                .map(identity -> copy(identity, inherited, config))
+                .orElse(NOTHING);
         introduction = new Introduction(config.name(), reserveAddress(group), connectInfo);
     }
 

@@ -30,8 +30,9 @@ import java.util.stream.Collectors;
 /**
  * One rank's part in a split of its group. One gather in the group tells each rank who belongs to the new groups, and
  * brings what these ranks tell each other. A small group whose rank 0 is that of the parent uses the parent's
- * connections, and another one those of an earlier group with the same rank 0 ({@link Star}). Any other group meets at a
- * rendezvous server of its rank 0, whose id a second gather brings. Exceptions name ranks by their numbers in the parent, because the parent is what remains when a split fails.
+ * connections. Any other small group uses those of an earlier group with the same rank 0 ({@link Star}), if there are
+ * any. The remaining groups meet at a rendezvous server of their rank 0, whose id a second gather brings. Exceptions name
+ * ranks by their numbers in the parent, because the parent is what remains when a split fails.
  *
  * <p>Made by {@link Bootstrap#beginSplit}. {@link #join} must follow before any other collective call of the parent.
  */
@@ -101,10 +102,12 @@ public final class Subgroup implements AutoCloseable {
 
     /**
      * Returns the identity that the new group will have if it consists of all ranks of the parent in their order. Empty
-     * if it is certain that it does not, or that such a group has an identity that is not known yet.
+     * if this rank's color and key are none with which a group is usually copied, or if such a group has an identity
+     * that is not known yet.
      */
     public Optional<GroupIdentity> identityOfCopy() {
-        return color >= 0 && parent.size() <= MAX_SHARING_RANKS
+        boolean copies = color == 0 && (key == 0 || key == parent.rank());
+        return copies && parent.size() <= MAX_SHARING_RANKS
                 ? Optional.of(new GroupIdentity(parent.rank(), parent.size(), secret))
                 : Optional.empty();
     }
