@@ -180,24 +180,29 @@ TEST_P(NetPlugin, ASenderTestsOnlyItsOldestSendAtEachPoll) {
   const SlotHeader* last = consumer.memory().slotHeader(kSlots - 1);
   ASSERT_TRUE(drive(*pair.net[0], [&] { return producer.freed() == kSlots; }));
   ASSERT_TRUE(drive(*pair.net[1], [&] { return last->published.load() == kSlots; }));
-  // Fills the buffers of the kernel.
-  const auto send = [&] {
-    if (producer.hasCredit()) producer.send(Protocol::Simple, kBytes);
-    return false;
-  };
-  drive(*pair.net[0], send, 200'000'000);
-  uint64_t before = 0, polled = 0, tests = 0;
-  pair.net[0]->run([&] {
-    counts();
-    before = polls->count;
-  });
-  drive(
-      *pair.net[0], [] { return false; }, 50'000'000);
-  pair.net[0]->run([&] {
-    tests = counts()[2];
-    polled = polls->count - before;
-  });
-  EXPECT_EQ(kSlots, producer.step() - producer.freed());
+  // Fills the buffers of the kernel, and counts while no send ends.
+  uint64_t freed = 0, tests = 0, polled = 0;
+  const int64_t deadline = monotonicNanos() + 20'000'000'000;
+  do {
+    const auto full = [&] {
+      if (producer.hasCredit()) producer.send(Protocol::Simple, kBytes);
+      return !producer.hasCredit();
+    };
+    ASSERT_TRUE(drive(*pair.net[0], full));
+    freed = producer.freed();
+    pair.net[0]->run([&] {
+      counts();
+      polled = polls->count;
+    });
+    drive(
+        *pair.net[0], [] { return false; }, 100'000'000);
+    pair.net[0]->run([&] {
+      tests = counts()[2];
+      polled = polls->count - polled;
+    });
+  } while (producer.freed() != freed && monotonicNanos() < deadline);
+  ASSERT_EQ(freed, producer.freed());
+  EXPECT_EQ(kSlots, producer.step() - freed);
   EXPECT_GT(polled, 10u);
   EXPECT_LE(tests, polled);
   for (uint64_t i = 0; i < producer.step(); ++i) {
