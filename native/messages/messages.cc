@@ -129,7 +129,8 @@ Status Messages::connect() {
 
 // Sends.
 
-Status Messages::send(int peer, int tag, const uint8_t* data, uint64_t bytes, MessageRequest** request) {
+Status Messages::send(int peer, int tag, const uint8_t* data, uint64_t bytes, bool isOffered,
+                      MessageRequest** request) {
   *request = nullptr;
   Peer& to = peers_[peer];
   {
@@ -138,7 +139,7 @@ Status Messages::send(int peer, int tag, const uint8_t* data, uint64_t bytes, Me
     calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     // A small message needs no request if it leaves at once.
     const uint64_t cost = bytes + kOverheadBytes;
-    if (to.unsent.empty() && bytes <= to.link->maxEager() && cost <= to.credit &&
+    if (!isOffered && to.unsent.empty() && bytes <= to.link->maxEager() && cost <= to.credit &&
         to.link->trySend({.kind = Kind::Eager, .tag = tag, .bytes = bytes}, data, bytes)) {
       to.credit -= cost;
     } else {
@@ -148,6 +149,7 @@ Status Messages::send(int peer, int tag, const uint8_t* data, uint64_t bytes, Me
       }
       auto made = std::make_unique<MessageRequest>();
       made->isSend = true;
+      made->isOffered = isOffered;
       made->peer = peer;
       made->messageTag = tag;
       made->address = const_cast<uint8_t*>(data);
@@ -170,7 +172,7 @@ Status Messages::send(int peer, int tag, const uint8_t* data, uint64_t bytes, Me
 // Sends the frame of a message. Returns false if there is no space for it.
 bool Messages::trySend(Peer& peer, MessageRequest& send) {
   const uint64_t cost = send.bytes + kOverheadBytes;
-  if (send.bytes > peer.link->maxEager() || cost > peer.credit) return tryOffer(peer, send);
+  if (send.isOffered || send.bytes > peer.link->maxEager() || cost > peer.credit) return tryOffer(peer, send);
   if (!peer.link->trySend({.kind = Kind::Eager, .tag = send.messageTag, .bytes = send.bytes}, send.address,
                           send.bytes)) {
     return false;

@@ -43,7 +43,8 @@ struct MessageRequest : PostedReceive {
 
   std::atomic<State> state{State::Waiting};
   bool isSend = false;
-  int32_t peer = -1;  // of a send; of a receive, once it has matched: the source
+  bool isOffered = false;  // a send that is not over before a receive has matched it
+  int32_t peer = -1;       // of a send; of a receive, once it has matched: the source
   int32_t messageTag = 0;
   uint64_t length = 0;  // of the message
 
@@ -81,8 +82,9 @@ class Messages final : public Attachment {
   // Makes the links. A link costs nothing until it is used.
   Status start();
 
-  // Starts a send. Sets *request to null if the buffer may change now, else to a request.
-  Status send(int peer, int tag, const uint8_t* data, uint64_t bytes, MessageRequest** request);
+  // Starts a send. Sets *request to null if the buffer may change now, else to a request. A send that `isOffered` ends
+  // only once a receive has matched it, however small its message is.
+  Status send(int peer, int tag, const uint8_t* data, uint64_t bytes, bool isOffered, MessageRequest** request);
   // Starts a receive. `source` and `tag` may be kAnyMessage.
   MessageRequest* receive(int source, int tag, uint8_t* to, uint64_t bytes);
   // Starts a receive of a message that has arrived; null if there is none.

@@ -57,10 +57,11 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeMessages_start(JNIEnv*, jcl
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeMessages_send(JNIEnv*, jclass, jlong messages, jint peer, jint tag,
-                                                                   jlong from, jlong bytes) {
+                                                                   jlong from, jlong bytes, jboolean isOffered) {
   return guarded<jlong>(JAVA(REFUSED), [&]() -> jlong {
     MessageRequest* request = nullptr;
-    const Status sent = messagesOf(messages).send(peer, tag, memoryAt(from), static_cast<uint64_t>(bytes), &request);
+    const Status sent = messagesOf(messages).send(peer, tag, memoryAt(from), static_cast<uint64_t>(bytes),
+                                                  isOffered == JNI_TRUE, &request);
     return lastFailure.codeOf(sent) == 0 ? reinterpret_cast<jlong>(request) : JAVA(REFUSED);
   });
 }

@@ -144,7 +144,7 @@ TEST(Messages, UnreceivedMessagesTakeNoMoreThanTheirCredit) {
   size_t eager = 0;
   for (int i = 0; i < 3000; ++i) {
     MessageRequest* request = nullptr;
-    ASSERT_TRUE(pair[0].send(1, i, data.data(), data.size(), &request));
+    ASSERT_TRUE(pair[0].send(1, i, data.data(), data.size(), false, &request));
     eager += requests(request) == nullptr ? 1 : 0;
     MessageStatus found;
     EXPECT_EQ(Code::Timeout, pair[1].probe(0, 100'000, 0, &found).code());  // takes the frames

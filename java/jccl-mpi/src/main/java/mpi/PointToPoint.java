@@ -52,9 +52,11 @@ abstract class PointToPoint {
 
     private Request isend(Region region, int to, int tag) throws MPIException {
         Messages messages = messages();
-        return to == MPI.PROC_NULL
-                ? new Request(null, () -> {})
-                : start(() -> {}, () -> messages.sendAsync(to, tag, region.data()));
+        return isend(to, () -> messages.sendAsync(to, tag, region.data()));
+    }
+
+    private static Request isend(int to, Supplier<Work> send) throws MPIException {
+        return to == MPI.PROC_NULL ? new Request(null, () -> {}) : start(() -> {}, send);
     }
 
     /** Sends a copy of a message, and does not wait for its receive. */
@@ -78,14 +80,16 @@ abstract class PointToPoint {
         return iSend(buffer, count, type, to, tag);
     }
 
-    /** Throws an exception: there is no send that waits for its receive. */
+    /** Sends a message, and waits until a receive has matched it. */
     public void sSend(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
-        throw MPIException.missing("sSend", "send and receive an answer");
+        isSend(buffer, count, type, to, tag).waitFor();
     }
 
-    /** Throws an exception, as {@link #sSend}. */
+    /** Starts to send a message. The request ends only once a receive has matched the message. */
     public Request isSend(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
-        throw MPIException.missing("isSend", "send and receive an answer");
+        Region region = Region.of(buffer, 0, count, type);
+        Messages messages = messages();
+        return isend(to, () -> messages.sendMatchedAsync(to, tag, region.data()));
     }
 
     /** Receives a message, which may be shorter than the buffer. */
@@ -172,9 +176,9 @@ abstract class PointToPoint {
         return sendInit(buffer, count, type, to, tag);
     }
 
-    /** Throws an exception, as {@link #sSend}. */
-    public Prequest sSendInit(Object buffer, int count, Datatype type, int to, int tag) throws MPIException {
-        throw MPIException.missing("sSendInit", "send and receive an answer");
+    /** Returns an {@link #sSend} that can be started several times. */
+    public Prequest sSendInit(Object buffer, int count, Datatype type, int to, int tag) {
+        return new Prequest(() -> isSend(buffer, count, type, to, tag));
     }
 
     /** Returns a receive that can be started several times. */

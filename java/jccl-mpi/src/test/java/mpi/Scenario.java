@@ -317,6 +317,19 @@ final class Scenario {
         world.sendRecv(chars, 1, MPI.CHAR, next, 5, got, 4, MPI.CHAR, previous, 5);
         assertThat(got.get(0)).isEqualTo((char) (65 + previous));
 
+        Request matched = world.isSend(new int[] {rank}, 1, MPI.INT, next, 7);
+        world.probe(previous, 7);
+        assertThat(matched.test()).isFalse();
+        world.barrier();
+        world.recv(replaced, 1, MPI.INT, previous, 7);
+        assertThat(replaced).containsExactly(previous);
+        matched.waitFor();
+        Prequest again = world.sSendInit(new int[] {rank}, 1, MPI.INT, next, 7);
+        again.start();
+        world.recv(replaced, 1, MPI.INT, MPI.ANY_SOURCE, 7);
+        again.waitFor();
+
+        world.sSend(null, 0, MPI.INT, MPI.PROC_NULL, 1);
         world.send(null, 0, MPI.INT, MPI.PROC_NULL, 1);
         assertThat(world.recv(null, 0, MPI.INT, MPI.PROC_NULL, 1).getSource()).isEqualTo(MPI.PROC_NULL);
         Request tooLong = world.iSend(new int[9], 9, MPI.INT, next, 6);
@@ -437,7 +450,7 @@ final class Scenario {
         refused(MPI.ERR_OP, "band", () -> world.allReduce(new float[1], 1, MPI.FLOAT, MPI.BAND));
         refused(MPI.ERR_OP, "sum", () -> world.allReduce(new boolean[1], 1, MPI.BOOLEAN, MPI.SUM));
         refused(MPI.ERR_UNSUPPORTED_OPERATION, "minloc", () -> world.allReduce(new int[2], 2, MPI.INT, MPI.MINLOC));
-        refused(MPI.ERR_UNSUPPORTED_OPERATION, "sSend", () -> world.sSend(new int[1], 1, MPI.INT, 0, 0));
+        refused(MPI.ERR_UNSUPPORTED_OPERATION, "createGroup", () -> world.createGroup(world.getGroup(), 0));
         refused(MPI.ERR_COMM, "null", () -> MPI.COMM_NULL.barrier());
         refused(MPI.ERR_ARG, "color=-1", () -> world.split(-1, 0));
     }

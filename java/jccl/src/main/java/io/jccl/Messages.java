@@ -73,6 +73,20 @@ public sealed interface Messages permits MessagePassing {
     Work sendAsync(int peer, int tag, DataBuffer source);
 
     /**
+     * Starts to send a message whose returned {@link Work} is not done before a receive has matched the message, however
+     * small it is (MPI_Issend). A message that is too long for its receive has been matched, too.
+     *
+     * @param peer the rank that gets the message; may be this rank
+     * @param tag a number that the receive names, at least 0
+     * @param source the message; must not change until the returned {@link Work} is done
+     * @return the handle of the send
+     * @throws IllegalArgumentException as {@link #send}
+     * @throws IllegalStateException as {@link #send}
+     * @throws JcclException if the communicator has failed
+     */
+    Work sendMatchedAsync(int peer, int tag, DataBuffer source);
+
+    /**
      * Receives a message. Returns when the message is in the buffer.
      *
      * @param source the rank from which to receive, or {@link #ANY}; may be this rank

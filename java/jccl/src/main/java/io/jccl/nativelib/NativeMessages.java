@@ -119,14 +119,18 @@ public final class NativeMessages {
         return new NativeMessages(engine, messages);
     }
 
-    /** Starts a send; returns 0 if the memory may change now, {@link #REFUSED} after a failure, else a request. */
-    public long send(int peer, int tag, long from, long bytes) {
+    /**
+     * Starts a send; returns 0 if the memory may change now, {@link #REFUSED} after a failure, else a request.
+     *
+     * @param isOffered true if the send ends only once a receive has matched it
+     */
+    public long send(int peer, int tag, long from, long bytes, boolean isOffered) {
         int entered = enter();
         if (entered == REFUSED) {
             return REFUSED;
         }
         try {
-            return send(messages, peer, tag, from, bytes);
+            return send(messages, peer, tag, from, bytes, isOffered);
         } finally {
             leave(entered);
         }
@@ -327,7 +331,7 @@ public final class NativeMessages {
 
     private static native long start(long engine);
 
-    private static native long send(long messages, int peer, int tag, long from, long bytes);
+    private static native long send(long messages, int peer, int tag, long from, long bytes, boolean isOffered);
 
     private static native long receive(
             long messages, int source, int tag, long to, long bytes, long nanos, long[] status);

@@ -110,7 +110,7 @@ public final class MessagePassing implements Messages {
     }
 
     private void send(int peer, int tag, DataBuffer source, long address) {
-        long request = messages.send(peer, tag, address, source.bytes());
+        long request = messages.send(peer, tag, address, source.bytes(), false);
         if (request == 0) {
             return;
         }
@@ -257,6 +257,15 @@ public final class MessagePassing implements Messages {
 
     @Override
     public Work sendAsync(int peer, int tag, DataBuffer source) {
+        return sendAsync(peer, tag, source, false);
+    }
+
+    @Override
+    public Work sendMatchedAsync(int peer, int tag, DataBuffer source) {
+        return sendAsync(peer, tag, source, true);
+    }
+
+    private Work sendAsync(int peer, int tag, DataBuffer source, boolean isOffered) {
         try {
             Checks.onHost("source", Checks.source("source", source));
             begin(peer, tag);
@@ -265,7 +274,7 @@ public final class MessagePassing implements Messages {
                     describeSend(peer, tag, source),
                     true,
                     memory,
-                    () -> messages.send(peer, tag, memory.address(), source.bytes()));
+                    () -> messages.send(peer, tag, memory.address(), source.bytes(), isOffered));
         } finally {
             Releases.settle(source);
         }

@@ -169,6 +169,34 @@ class MessagesTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"p2p", "socket", "plugin", "ib"})
+    void aMatchedSendIsNotDoneBeforeAReceiveHasMatchedIt(String transport) {
+        try (LocalRanks ranks = LocalRanks.start(2, over(transport))) {
+            ranks.run(comm -> {
+                Messages messages = comm.messages();
+                for (int peer : new int[] {1 - comm.rank(), comm.rank()}) {
+                    for (int count : new int[] {0, 1, 1000, 100_000}) {
+                        Work send = messages.sendMatchedAsync(peer, 1, DataBuffer.of(values(count, comm.rank())));
+                        messages.send(peer, 2, DataBuffer.of(new long[1]));
+                        messages.receive(peer, 2, DataBuffer.of(new long[1]));
+                        assertThat(messages.probe(peer, 1)).isEqualTo(new MessageStatus(peer, 1, 8L * count));
+                        assertThat(send.isDone()).isFalse();
+                        comm.barrier().await();
+                        long[] received = new long[count];
+                        messages.receive(peer, 1, DataBuffer.of(received));
+                        assertThat(received).isEqualTo(values(count, peer));
+                        send.await();
+                    }
+                }
+                Work dropped = messages.sendMatchedAsync(1 - comm.rank(), 1, DataBuffer.of(new long[2]));
+                assertThatThrownBy(() -> messages.receive(Messages.ANY, 1, DataBuffer.of(new long[1])))
+                        .isInstanceOf(MessageTooLongException.class);
+                dropped.await();
+            });
+        }
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"p2p", "socket"})
     void aMessageThatIsLongerThanTheBufferIsDroppedAndNamed(String transport) {
         try (LocalRanks ranks = LocalRanks.start(2, over(transport))) {
