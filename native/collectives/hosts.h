@@ -13,8 +13,7 @@ namespace jccl {
 
 struct HostsPlan {
   bool isLeader = false;
-  bool hasMembers = false;  // on a leader: true if its host has other ranks
-  size_t chunkCount = 1;    // elements per step
+  size_t chunkCount = 1;  // elements per step
   size_t begin = 0;
   size_t count = 0;
 };
@@ -40,17 +39,17 @@ void hostsAllReduce(Primitives& inward, Primitives& outward, const HostsPlan& pl
   } while (done < plan.count);
 }
 
-// The root sends to its members and to the other leaders. Every other leader passes the data on to its members, which
-// only receive.
+// The root sends to its members and to other leaders. Ranks that pass the data on are leaders with members, and along a
+// tree those with leaders below them.
 template <class Primitives>
-void hostsBroadcast(Primitives& p, const HostsPlan& plan, bool isRoot) {
+void hostsBroadcast(Primitives& p, const HostsPlan& plan, bool isRoot, bool passesOn) {
   size_t done = 0;
   do {
     const size_t size = ring::clampTo(plan.count, done, plan.chunkCount);
     const size_t at = plan.begin + done;
     if (isRoot) {
       p.copySend(at, at, size);
-    } else if (plan.hasMembers) {
+    } else if (passesOn) {
       p.recvCopySend(at, size);
     } else {
       p.recv(at, size);
@@ -61,14 +60,14 @@ void hostsBroadcast(Primitives& p, const HostsPlan& plan, bool isRoot) {
 
 // The reverse of hostsBroadcast: adds the data of members, then of leaders.
 template <class Primitives>
-void hostsReduce(Primitives& p, const HostsPlan& plan, bool isRoot) {
+void hostsReduce(Primitives& p, const HostsPlan& plan, bool isRoot, bool passesOn) {
   size_t done = 0;
   do {
     const size_t size = ring::clampTo(plan.count, done, plan.chunkCount);
     const size_t at = plan.begin + done;
     if (isRoot) {
       p.recvReduceCopy(at, at, size, true);
-    } else if (plan.hasMembers) {
+    } else if (passesOn) {
       p.recvReduceSend(at, size);
     } else {
       p.send(at, size);

@@ -18,6 +18,7 @@
 #include "engine/added_schedule.h"
 #include "engine/operation.h"
 #include "engine/rank_hosts.h"
+#include "engine/round_schedule.h"
 #include "engine/share_schedules.h"
 #include "primitives/connection.h"
 #include "primitives/host_primitives.h"
@@ -109,7 +110,8 @@ class Channel {
       return {recv.data() + members, peers - members, send.data() + members, peers - members, hostsBefore};
     }
   };
-  HostLinks hostLinks(int root);
+  // `alongTree`: a leader's links lead only to the leaders below it in a HostTree.
+  HostLinks hostLinks(int root, bool alongTree);
   void add(int peer, HostLinks& links);
   HostLinks linksInside();  // to the other ranks of this rank's host, in rank order
   template <class Primitives>
@@ -117,12 +119,18 @@ class Channel {
   template <class Primitives>
   void reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const Transfer& transfer, uint8_t* space);
   template <class Primitives>
+  void reduceToAllInRounds(HostLinks& hosts, const HostsPlan& plan, const Transfer& transfer, uint8_t* space);
+  template <class Primitives>
+  RoundSchedule<Primitives> roundsOf(const HostLinks& hosts, uint8_t* space);
+  template <class Primitives>
   void runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const Operation& operation, const Transfer& transfer,
-                          uint8_t* space);
+                          bool alongTree, uint8_t* space);
   template <class Primitives>
-  void gatherByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
+  void gatherByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, bool inRounds,
+                     uint8_t* space);
   template <class Primitives>
-  void scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space);
+  void scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, bool inRounds,
+                      uint8_t* space);
   template <class Primitives>
   void exchangeByHosts(HostLinks& hosts, const Operation& operation, const Transfer& whole, uint8_t* space);
   template <class Primitives>
@@ -134,6 +142,7 @@ class Channel {
   bool scratchOf(int links, const Transfer& transfer, uint8_t*& space);
   bool runsByHosts(const Operation& operation) const;
   bool runsByShares(const Operation& operation, const Transfer& transfer) const;
+  bool runsInRounds(const Operation& operation, const Transfer& transfer) const;
   int leaderOf(int host, int root) const;
   bool sendsZeroCopy(const Operation& operation) const;
   bool allNet() const;

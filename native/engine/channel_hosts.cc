@@ -71,6 +71,20 @@ bool Channel::runsByShares(const Operation& operation, const Transfer& transfer)
   }
 }
 
+// Returns true if leaders exchange data in rounds, or with a root along a tree. All ranks get the same answer.
+bool Channel::runsInRounds(const Operation& operation, const Transfer& transfer) const {
+  if ((operation.choice.flags & Choice::kInRounds) == 0) return false;
+  switch (operation.code.collective) {
+    case Collective::AllGather:
+    case Collective::ReduceScatter:
+      return fitsHalfOfTheSlots(static_cast<size_t>(size_) * operation.count, transfer.sliceCount);
+    case Collective::AllToAll:
+      return false;
+    default:
+      return true;
+  }
+}
+
 // Returns the leader of a host: the root if it is on this host, otherwise the host's first rank. `root` is -1 if the
 // collective has no root.
 int Channel::leaderOf(int host, int root) const {
@@ -78,7 +92,7 @@ int Channel::leaderOf(int host, int root) const {
   return hosts_.firstOf(host);
 }
 
-Channel::HostLinks Channel::hostLinks(int root) {
+Channel::HostLinks Channel::hostLinks(int root, bool alongTree) {
   const int host = hosts_[rank_], leader = leaderOf(host, root);
   const bool leads = leader == rank_;
   HostLinks links = leads ? linksInside() : HostLinks();
@@ -89,6 +103,11 @@ Channel::HostLinks Channel::hostLinks(int root) {
   }
   links.members = links.peers;
   links.hostsBefore = host;
+  if (alongTree) {
+    const HostTree tree{hosts_[root], hosts_.count()};
+    tree.forChildrenOf(host, [&](int child) { add(leaderOf(child, root), links); });
+    return links;
+  }
   for (int other = 0; other < hosts_.count(); ++other) {
     if (other != host) add(leaderOf(other, root), links);
   }
@@ -132,23 +151,25 @@ void Channel::runByHosts(const Operation& operation, const Transfer& transfer) {
 template <class Primitives>
 void Channel::runByLeaders(const Operation& operation, const Transfer& transfer) {
   const bool rooted = hasRoot(operation.code.collective);
-  HostLinks hosts = hostLinks(rooted ? operation.root : -1);
+  // Every round would narrow the data once more.
+  const bool inRounds = !kNarrows<Primitives> && runsInRounds(operation, transfer);
+  HostLinks hosts = hostLinks(rooted ? operation.root : -1, rooted && inRounds);
   uint8_t* space = nullptr;
   if (!scratchOf<Primitives>(hosts.peers, transfer, space)) return;
   HostsPlan plan;
   plan.isLeader = hosts.leader == rank_;
-  plan.hasMembers = hosts.members > 0;
   plan.chunkCount = transfer.sliceCount;
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
   switch (operation.code.collective) {
     case Collective::AllGather:
-      return gatherByHosts<Primitives>(hosts, operation, transfer, space);
+      return gatherByHosts<Primitives>(hosts, operation, transfer, inRounds, space);
     case Collective::ReduceScatter:
-      return scatterByHosts<Primitives>(hosts, operation, transfer, space);
+      return scatterByHosts<Primitives>(hosts, operation, transfer, inRounds, space);
     case Collective::AllToAll:
       return exchangeByHosts<Primitives>(hosts, operation, transfer, space);
     default:
-      if (rooted) return runWithRootByHosts<Primitives>(hosts, plan, operation, transfer, space);
+      if (rooted) return runWithRootByHosts<Primitives>(hosts, plan, operation, transfer, inRounds, space);
+      if (inRounds) return reduceToAllInRounds<Primitives>(hosts, plan, transfer, space);
       return reduceToAllByHosts<Primitives>(hosts, plan, transfer, space);
   }
 }
@@ -180,14 +201,47 @@ void Channel::reduceToAllByHosts(HostLinks& hosts, const HostsPlan& plan, const 
   hostsAllReduce(in, out, plan);
 }
 
-// Runs a broadcast or a reduce by hosts: leaders exchange data with the root only.
+// Runs an all-reduce or a barrier by hosts, in which leaders exchange sums in rounds.
+template <class Primitives>
+void Channel::reduceToAllInRounds(HostLinks& hosts, const HostsPlan& plan, const Transfer& transfer, uint8_t* space) {
+  if (!plan.isLeader) return reduceToAllByHosts<Primitives>(hosts, plan, transfer, space);
+  Transfer sum = transfer;
+  sum.zeroCopy = false;  // later rounds overwrite the output
+  Transfer hostSum = sum;
+  if (hosts.members > 0) hostSum.input = sum.output;
+  const Links fromMembers = hosts.fromMembers(), toMembers = hosts.toMembers();
+  Primitives in(waiter_, sum, fromMembers, space);
+  Primitives out(waiter_, sum, toMembers, space);
+  const RoundSchedule<Primitives> rounds = roundsOf<Primitives>(hosts, space);
+  size_t done = 0;
+  do {
+    const size_t at = plan.begin + done, size = ring::clampTo(plan.count, done, plan.chunkCount);
+    if (hosts.members > 0) in.recvReduceCopy(at, at, size, false);
+    if (in.failed() || !rounds.allReduce(hostSum, at, size)) return;
+    if (hosts.members > 0) out.sendFromOutput(at, size);
+    done += size;
+  } while (done < plan.count);
+}
+
+template <class Primitives>
+RoundSchedule<Primitives> Channel::roundsOf(const HostLinks& hosts, uint8_t* space) {
+  return {waiter_, HostRounds(hosts_[rank_], hosts_.count()), hosts.recv.data() + hosts.members,
+          hosts.send.data() + hosts.members, space};
+}
+
+// Runs a broadcast or a reduce by hosts: leaders exchange data with the root only, or along a tree.
 template <class Primitives>
 void Channel::runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const Operation& operation,
-                                 const Transfer& transfer, uint8_t* space) {
+                                 const Transfer& transfer, bool alongTree, uint8_t* space) {
   const bool isRoot = rank_ == operation.root;
   const bool spreads = operation.code.collective == Collective::Broadcast;
-  const int others = isRoot ? hosts.peers : hosts.members;
-  const int next = plan.isLeader ? operation.root : hosts.leader;
+  const bool hasLeaders = isRoot || (alongTree && plan.isLeader);
+  const int others = hasLeaders ? hosts.peers : hosts.members;
+  int next = plan.isLeader ? operation.root : hosts.leader;
+  if (alongTree && plan.isLeader && !isRoot) {
+    const HostTree tree{hosts_[operation.root], hosts_.count()};
+    next = leaderOf(tree.parentOf(hosts_[rank_]), operation.root);
+  }
   RecvConnection* fromRoot = isRoot ? nullptr : &recvs_[next];
   SendConnection* toRoot = isRoot ? nullptr : &sends_[next];
   const int one = isRoot ? 0 : 1;
@@ -196,9 +250,9 @@ void Channel::runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const 
   links.oneWay = true;
   Primitives primitives(waiter_, transfer, links, space);
   if (spreads) {
-    hostsBroadcast(primitives, plan, isRoot);
+    hostsBroadcast(primitives, plan, isRoot, others > 0);
   } else {
-    hostsReduce(primitives, plan, isRoot);
+    hostsReduce(primitives, plan, isRoot, others > 0);
   }
   primitives.finish();
 }
@@ -206,7 +260,8 @@ void Channel::runWithRootByHosts(HostLinks& hosts, const HostsPlan& plan, const 
 // Runs an all-gather by hosts: members send their parts to their leader, leaders exchange the parts of their hosts, and
 // each leader sends all parts to its members.
 template <class Primitives>
-void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space) {
+void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, bool inRounds,
+                            uint8_t* space) {
   const size_t part = operation.count;
   const size_t whole = part * static_cast<size_t>(size_);
   if (hosts.leader != rank_) {
@@ -225,15 +280,22 @@ void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const 
   Primitives out(waiter_, gathered, toMembers, space);
   in.copy(0, static_cast<size_t>(rank_) * part, part);
   for (int i = 0; i < hosts.members; ++i) in.recvFrom(i, static_cast<size_t>(rank_ + 1 + i) * part, part);
-  const ring::Part own = hosts_.ranksOf(hosts_[rank_]);
-  if (!in.failed()) between.copySend(own.begin * part, own.begin * part, own.count * part);
-  for (int host = 0, link = 0; host < hosts_.count() && !in.failed(); ++host) {
-    if (host == hosts_[rank_]) continue;
-    const ring::Part ranks = hosts_.ranksOf(host);
-    between.recvFrom(link++, ranks.begin * part, ranks.count * part);
+  if (inRounds) {
+    gathered.zeroCopy = false;
+    const auto begin = [&](int host) { return host == hosts_.count() ? whole : hosts_.ranksOf(host).begin * part; };
+    const bool isWhole = !in.failed() && roundsOf<Primitives>(hosts, space).allGather(gathered, begin);
+    if (hosts.members > 0 && isWhole) out.send(0, whole);
+  } else {
+    const ring::Part own = hosts_.ranksOf(hosts_[rank_]);
+    if (!in.failed()) between.copySend(own.begin * part, own.begin * part, own.count * part);
+    for (int host = 0, link = 0; host < hosts_.count() && !in.failed(); ++host) {
+      if (host == hosts_[rank_]) continue;
+      const ring::Part ranks = hosts_.ranksOf(host);
+      between.recvFrom(link++, ranks.begin * part, ranks.count * part);
+    }
+    // After a failure the result is incomplete, and members must not receive it.
+    if (hosts.members > 0 && !in.failed() && !between.failed()) out.send(0, whole);
   }
-  // After a failure the result is incomplete, and members must not receive it.
-  if (hosts.members > 0 && !in.failed() && !between.failed()) out.send(0, whole);
   in.finish();
   between.finish();
   out.finish();
@@ -242,7 +304,8 @@ void Channel::gatherByHosts(HostLinks& hosts, const Operation& operation, const 
 // Runs a reduce-scatter by hosts: a leader sums the inputs of its host, sends each other leader the sums for that
 // leader's ranks, adds those that it receives, and sends its members their parts.
 template <class Primitives>
-void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, uint8_t* space) {
+void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const Transfer& transfer, bool inRounds,
+                             uint8_t* space) {
   const size_t part = operation.count;
   const size_t whole = part * static_cast<size_t>(size_);
   if (hosts.leader != rank_) {
@@ -267,14 +330,19 @@ void Channel::scatterByHosts(HostLinks& hosts, const Operation& operation, const
   Primitives out(waiter_, finished, toMembers, space);
   in.recvReduceCopy(0, 0, whole, false);
   if (in.failed()) return;  // an incomplete sum must not be sent
-  for (int host = 0, link = 0; host < hosts_.count(); ++host) {
-    if (host == hosts_[rank_]) continue;
-    const ring::Part ranks = hosts_.ranksOf(host);
-    between.sendTo(link++, ranks.begin * part, ranks.count * part);
+  if (inRounds) {
+    const auto begin = [&](int host) { return host == hosts_.count() ? whole : hosts_.ranksOf(host).begin * part; };
+    if (!roundsOf<Primitives>(hosts, space).reduceScatter(exchanged, begin)) return;
+  } else {
+    for (int host = 0, link = 0; host < hosts_.count(); ++host) {
+      if (host == hosts_[rank_]) continue;
+      const ring::Part ranks = hosts_.ranksOf(host);
+      between.sendTo(link++, ranks.begin * part, ranks.count * part);
+    }
+    const ring::Part own = hosts_.ranksOf(hosts_[rank_]);
+    between.recvReduceCopy(own.begin * part, own.begin * part, own.count * part, true);
+    if (between.failed()) return;
   }
-  const ring::Part own = hosts_.ranksOf(hosts_[rank_]);
-  between.recvReduceCopy(own.begin * part, own.begin * part, own.count * part, true);
-  if (between.failed()) return;
   out.copy(static_cast<size_t>(rank_) * part, 0, part);
   for (int i = 0; i < hosts.members; ++i) out.sendTo(i, static_cast<size_t>(rank_ + 1 + i) * part, part);
 }

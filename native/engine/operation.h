@@ -96,6 +96,9 @@ struct Choice {
   // on GPUs: let copy engines move the data if the inputs of all ranks are in symmetric windows; else use the rest of
   // the choice
   static constexpr uint16_t kTryCopies = 16;
+  // with kByHosts and without kTwoShot: leaders exchange data in rounds, or with a root along a tree
+  // (collectives/host_rounds.h)
+  static constexpr uint16_t kInRounds = 32;
 
   Algorithm algorithm = Algorithm::Ring;
   Protocol protocol = Protocol::Simple;

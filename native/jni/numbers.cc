@@ -125,6 +125,7 @@ SAME(CHOICE(FLAG_ZERO_COPY_USED), Choice::kZeroCopyUsed);
 SAME(CHOICE(FLAG_TWO_SHOT), Choice::kTwoShot);
 SAME(CHOICE(FLAG_BY_HOSTS), Choice::kByHosts);
 SAME(CHOICE(FLAG_TRY_COPIES), Choice::kTryCopies);
+SAME(CHOICE(FLAG_IN_ROUNDS), Choice::kInRounds);
 
 constexpr Choice kChoice = Choice::decode(-1);
 SAME(CHOICE(ALGORITHM_MASK), kChoice.algorithm);

@@ -204,7 +204,7 @@ std::string nameOfCase(const ::testing::TestParamInfo<Parameter>& info) {
   std::string name = "hosts";
   for (const int host : hosts) name += std::to_string(host);
   name += std::string("_") + nameOf(protocol) + "_" + std::to_string(channels);
-  return flags == 0 ? name : name + "_shares";
+  return name + (flags == Choice::kTwoShot ? "_shares" : flags == Choice::kInRounds ? "_rounds" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -212,9 +212,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values(std::vector<int>{0, 1}, std::vector<int>{0, 0}, std::vector<int>{0, 0, 1, 1},
                                          std::vector<int>{0, 0, 0, 1, 2, 2}, std::vector<int>{0, 1, 1},
                                          std::vector<int>{0, 1, 0, 1, 2}, std::vector<int>{0, 0, 0, 1, 2, 2, 1},
-                                         std::vector<int>{0, 1, 1, 1}, std::vector<int>{0, 1, 2, 3}),
+                                         std::vector<int>{0, 1, 1, 1}, std::vector<int>{0, 1, 2, 3},
+                                         std::vector<int>{0, 1, 2, 3, 3, 4, 5}),
                        ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple), ::testing::Values(1, 2),
-                       ::testing::Values(uint16_t{0}, Choice::kTwoShot)),
+                       ::testing::Values(uint16_t{0}, Choice::kTwoShot, Choice::kInRounds)),
     nameOfCase);
 
 // A leader that lacks the data of one of its members forwards nothing that other ranks would take for the result.
@@ -238,6 +239,7 @@ TEST(Hosts, NoRankGetsAResultThatLacksARank) {
          {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter, Collective::AllToAll}) {
       expectTimeouts(collective, protocol, Choice::kByHosts);
       expectTimeouts(collective, protocol, Choice::kByHosts | Choice::kTwoShot);
+      expectTimeouts(collective, protocol, Choice::kByHosts | Choice::kInRounds);
     }
   }
 }

@@ -30,6 +30,7 @@ const Variant kVariants[] = {
     {"Direct", Algorithm::Direct},
     {"TwoShot", Algorithm::Direct, Choice::kTwoShot},
     {"ByHosts", Algorithm::Direct, Choice::kByHosts},
+    {"InRounds", Algorithm::Direct, Choice::kByHosts | Choice::kInRounds},
     {"ByShares", Algorithm::Direct, Choice::kByHosts | Choice::kTwoShot},
 };
 

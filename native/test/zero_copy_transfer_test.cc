@@ -20,6 +20,7 @@ constexpr Variant kVariants[] = {{"tree", Algorithm::Tree},
                                  {"direct", Algorithm::Direct},
                                  {"direct_two_shot", Algorithm::Direct, Choice::kTwoShot},
                                  {"direct_by_hosts", Algorithm::Direct, Choice::kByHosts},
+                                 {"direct_in_rounds", Algorithm::Direct, Choice::kByHosts | Choice::kInRounds},
                                  {"direct_by_shares", Algorithm::Direct, Choice::kByHosts | Choice::kTwoShot}};
 // All variants but the tree: in these, both ranks of a pair send chunks of equal sizes.
 constexpr std::span kSymmetricVariants = std::span(kVariants).subspan(1);

@@ -127,7 +127,7 @@ final class Initialization {
         timeline.step("peers");
         status.step("topology and plan");
         Surveys surveys = Surveys.exchange(context, peers, plugin.plugin(), graphs);
-        PlanningOptions options = PlanningOptions.of(context.settings(), costs, Parts.expected(context.settings()));
+        PlanningOptions options = options(peers);
         CommunicatorPlan planned = plan(peers, surveys, options);
         timeline.step("topology");
         status.step("connections");
@@ -189,6 +189,11 @@ final class Initialization {
         return communicator;
     }
 
+    private PlanningOptions options(Peers peers) {
+        return PlanningOptions.of(context.settings(), costs, Parts.expected(context.settings()))
+                .withHostsPerCore(peers.domainsPerCore());
+    }
+
     private SocketStreams streams(CommunicatorPlan planned, Peers peers) {
         return SocketStreams.of(context.settings(), planned.shape(), costs, peers.encryptData());
     }
@@ -240,7 +245,7 @@ final class Initialization {
         boolean isWhole = inherited.isOfAll(ranks);
         Surveys surveys =
                 isWhole ? inherited.surveys() : Surveys.exchange(context, peers, Optional.empty(), inherited.graphs());
-        PlanningOptions options = PlanningOptions.of(context.settings(), costs, Parts.expected(context.settings()));
+        PlanningOptions options = options(peers);
         CommunicatorPlan planned = isWhole ? inherited.planned() : plan(peers, surveys, options);
         timeline.step("topology");
         status.step("connections");

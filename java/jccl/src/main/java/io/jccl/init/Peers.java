@@ -281,6 +281,17 @@ final class Peers {
         return Math.max(1, coresOfHost(rank) * ranksOfDomain(rank).size() / host);
     }
 
+    /** Returns the number of isolation domains for each processor of a host, at least 1; the largest of all hosts. */
+    double domainsPerCore() {
+        double most = 1;
+        for (Map.Entry<String, List<Integer>> host : ranksOfHost.entrySet()) {
+            long domains =
+                    host.getValue().stream().map(domainOf::get).distinct().count();
+            most = Math.max(most, (double) domains / coresOfHost.get(host.getKey()));
+        }
+        return most;
+    }
+
     /** Returns which ranks of one host can pass memory to each other. */
     PeerReach reach() {
         if (ranksOfDomain.size() == ranksOfHost.size()) {

@@ -102,7 +102,8 @@ public final class Planner {
                 plan.treeDepth(0),
                 localRanks == 1 ? TransportKind.P2P : local,
                 minNetGBps,
-                options.slots());
+                options.slots(),
+                options.hostsPerCore());
     }
 
     private static double coresPerRank(PlannedHost host, List<MachineSurvey> surveys) {

@@ -3,6 +3,7 @@ package io.jccl.planning;
 import io.jccl.Algorithm;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
+import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.TuningOverrides;
@@ -20,6 +21,7 @@ import java.util.stream.Stream;
  * @param overrides the settings that restrict the choices
  * @param costs the constants of the cost model for host ranks
  * @param added the algorithms that parts are expected to add
+ * @param hostsPerCore {@link CommunicatorShape#hostsPerCore}
  */
 public record PlanningOptions(
         PlanOptions channels,
@@ -27,11 +29,17 @@ public record PlanningOptions(
         SlotBytes deviceSlots,
         TuningOverrides overrides,
         HostCosts costs,
-        AddedAlgorithms added) {
+        AddedAlgorithms added,
+        double hostsPerCore) {
 
     /** Returns these options with other bounds of the number of channels. */
     public PlanningOptions withChannels(PlanOptions bounds) {
-        return new PlanningOptions(bounds, slots, deviceSlots, overrides, costs, added);
+        return new PlanningOptions(bounds, slots, deviceSlots, overrides, costs, added, hostsPerCore);
+    }
+
+    /** Returns these options for machines with that many hosts for each core. */
+    public PlanningOptions withHostsPerCore(double hosts) {
+        return new PlanningOptions(channels, slots, deviceSlots, overrides, costs, added, hosts);
     }
 
     /**
@@ -39,7 +47,8 @@ public record PlanningOptions(
      * algorithms restricts nothing.
      */
     public PlanningOptions without(Set<Algorithm> algorithms) {
-        return new PlanningOptions(channels, slots, deviceSlots, overrides.without(algorithms), costs, added);
+        return new PlanningOptions(
+                channels, slots, deviceSlots, overrides.without(algorithms), costs, added, hostsPerCore);
     }
 
     /** Returns the options of the settings, with the algorithms that parts are expected to add. */
@@ -52,7 +61,8 @@ public record PlanningOptions(
                 SlotBytes.ofDevices(settings),
                 TuningOverrides.of(settings),
                 costs,
-                added);
+                added,
+                1);
     }
 
     /**

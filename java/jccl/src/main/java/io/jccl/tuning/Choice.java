@@ -18,6 +18,7 @@ import java.lang.annotation.Native;
  *        bit 2 = a two-shot direct all-reduce; with bit 3: an operation by shares
  *        bit 3 = a direct operation by hosts
  *        bit 4 = try copy engines first, and use the rest of the choice if not all inputs are in symmetric memory
+ *        bit 5 = an operation by hosts whose leaders exchange data in rounds
  * </pre>
  *
  * @param algorithm the algorithm
@@ -30,6 +31,8 @@ import java.lang.annotation.Native;
  * @param byHosts whether the ranks of a host act together towards other hosts in a direct operation; unless
  *     {@code twoShot}, only one of them sends to other hosts
  * @param tryCopies whether the copy engines of GPUs may move the data, out of the symmetric memory of peers
+ * @param inRounds in an operation by hosts that is not {@code twoShot}: whether the ranks that send to other hosts do so
+ *     in rounds, each with one partner, or with a root along a tree
  */
 public record Choice(
         Algorithm algorithm,
@@ -39,7 +42,8 @@ public record Choice(
         boolean tryZeroCopy,
         boolean twoShot,
         boolean byHosts,
-        boolean tryCopies) {
+        boolean tryCopies,
+        boolean inRounds) {
 
     /** Flag of {@link #tryZeroCopy}. */
     @Native
@@ -56,6 +60,9 @@ public record Choice(
     /** Flag of {@link #tryCopies}. */
     @Native
     public static final int FLAG_TRY_COPIES = 16;
+    /** Flag of {@link #inRounds}. */
+    @Native
+    public static final int FLAG_IN_ROUNDS = 32;
 
     // Places of the parts in the packed form; the algorithm has the lowest bits.
 
@@ -85,7 +92,7 @@ public record Choice(
         }
     }
 
-    /** A choice that tries no copy engines. */
+    /** A choice that tries no copy engines, and does nothing in rounds. */
     public Choice(
             Algorithm algorithm,
             Protocol protocol,
@@ -94,7 +101,7 @@ public record Choice(
             boolean tryZeroCopy,
             boolean twoShot,
             boolean byHosts) {
-        this(algorithm, protocol, channels, chunkBytes, tryZeroCopy, twoShot, byHosts, false);
+        this(algorithm, protocol, channels, chunkBytes, tryZeroCopy, twoShot, byHosts, false, false);
     }
 
     /** A choice that is neither two-shot nor by hosts, and tries no copy engines. */
@@ -104,27 +111,27 @@ public record Choice(
 
     /** Returns this choice without use of shared buffers in place. */
     public Choice withoutZeroCopy() {
-        return new Choice(algorithm, protocol, channels, chunkBytes, false, twoShot, byHosts, tryCopies);
+        return new Choice(algorithm, protocol, channels, chunkBytes, false, twoShot, byHosts, tryCopies, inRounds);
     }
 
     /** Returns this choice with use of shared buffers in place. */
     Choice tryingZeroCopy() {
-        return new Choice(algorithm, protocol, channels, chunkBytes, true, twoShot, byHosts, tryCopies);
+        return new Choice(algorithm, protocol, channels, chunkBytes, true, twoShot, byHosts, tryCopies, inRounds);
     }
 
     /** Returns this choice with another number of channels. */
     Choice onChannels(int number) {
-        return new Choice(algorithm, protocol, number, chunkBytes, tryZeroCopy, twoShot, byHosts, tryCopies);
+        return new Choice(algorithm, protocol, number, chunkBytes, tryZeroCopy, twoShot, byHosts, tryCopies, inRounds);
     }
 
     /** Returns this choice with another size of steps. */
     Choice inChunksOf(int bytes) {
-        return new Choice(algorithm, protocol, channels, bytes, tryZeroCopy, twoShot, byHosts, tryCopies);
+        return new Choice(algorithm, protocol, channels, bytes, tryZeroCopy, twoShot, byHosts, tryCopies, inRounds);
     }
 
     /** Returns this choice for the case that the inputs of all ranks are in symmetric memory. */
     Choice tryingCopies() {
-        return new Choice(algorithm, protocol, channels, chunkBytes, tryZeroCopy, twoShot, byHosts, true);
+        return new Choice(algorithm, protocol, channels, chunkBytes, tryZeroCopy, twoShot, byHosts, true, inRounds);
     }
 
     /** Returns the packed form. */
@@ -136,6 +143,7 @@ public record Choice(
                 | (twoShot ? (long) FLAG_TWO_SHOT << FLAGS_SHIFT : 0L)
                 | (byHosts ? (long) FLAG_BY_HOSTS << FLAGS_SHIFT : 0L)
                 | (tryCopies ? (long) FLAG_TRY_COPIES << FLAGS_SHIFT : 0L)
+                | (inRounds ? (long) FLAG_IN_ROUNDS << FLAGS_SHIFT : 0L)
                 | (long) chunkBytes << CHUNK_SHIFT;
     }
 
@@ -152,7 +160,8 @@ public record Choice(
                 triesZeroCopy(packed),
                 isTwoShot(packed),
                 isByHosts(packed),
-                triesCopies(packed));
+                triesCopies(packed),
+                (packed >>> FLAGS_SHIFT & FLAG_IN_ROUNDS) != 0);
     }
 
     /** Returns the algorithm of a packed choice. */

@@ -21,6 +21,8 @@ import java.util.function.ToIntFunction;
  * @param localTransport the transport between ranks of one host, the slowest if they differ
  * @param netGBps bandwidth of a host's network in GB/s; ignored if there is only one host
  * @param slots payload bytes of one slot for each protocol
+ * @param hostsPerCore number of hosts for each core of a machine; more than 1 if a machine has more containers, each of
+ *     which counts as a host, than cores
  */
 public record CommunicatorShape(
         int ranks,
@@ -31,7 +33,8 @@ public record CommunicatorShape(
         int treeDepth,
         TransportKind localTransport,
         double netGBps,
-        SlotBytes slots) {
+        SlotBytes slots,
+        double hostsPerCore) {
 
     /**
      * Payload bytes of one slot.
@@ -104,9 +107,26 @@ public record CommunicatorShape(
             throw new IllegalArgumentException("cores=" + cores + " channels=" + channels + " treeDepth=" + treeDepth
                     + ": expected at least 1, 1 and 0");
         }
+        if (!(hostsPerCore >= 1)) {
+            throw new IllegalArgumentException("hostsPerCore=" + hostsPerCore + ": expected at least 1");
+        }
         if (hosts > 1 && !(netGBps > 0)) {
             throw new IllegalArgumentException("netGBps=" + netGBps + ": expected more than 0 between hosts");
         }
+    }
+
+    /** A communicator in which every host has a core. */
+    public CommunicatorShape(
+            int ranks,
+            int hosts,
+            int localRanks,
+            int cores,
+            int channels,
+            int treeDepth,
+            TransportKind localTransport,
+            double netGBps,
+            SlotBytes slots) {
+        this(ranks, hosts, localRanks, cores, channels, treeDepth, localTransport, netGBps, slots, 1);
     }
 
     /**
@@ -119,7 +139,8 @@ public record CommunicatorShape(
 
     /** Returns the same communicator with another transport between ranks of one host. */
     public CommunicatorShape over(TransportKind transport) {
-        return new CommunicatorShape(ranks, hosts, localRanks, cores, channels, treeDepth, transport, netGBps, slots);
+        return new CommunicatorShape(
+                ranks, hosts, localRanks, cores, channels, treeDepth, transport, netGBps, slots, hostsPerCore);
     }
 
     /** Returns true if all ranks are on one host. */

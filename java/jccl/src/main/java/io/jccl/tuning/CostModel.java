@@ -236,7 +236,15 @@ public final class CostModel implements TimeModel {
         for (int channels : channelCounts(algorithm, overrides)) {
             for (DirectForm form : forms) {
                 Choice choice = new Choice(
-                        algorithm, protocol, channels, SMALLEST_CHUNK, zeroCopy, form.isTwoShot(), form.isByHosts());
+                        algorithm,
+                        protocol,
+                        channels,
+                        SMALLEST_CHUNK,
+                        zeroCopy,
+                        form.isTwoShot(),
+                        form.isByHosts(),
+                        false,
+                        form.isInRounds());
                 candidates.add(
                         forced > 0
                                 ? choice.inChunksOf(

@@ -2,6 +2,7 @@ package io.jccl.tuning;
 
 import io.jccl.Collective;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** The ways in which host ranks execute an operation with the direct algorithm. */
 enum DirectForm {
@@ -12,6 +13,11 @@ enum DirectForm {
     TWO_SHOT,
     /** Only one rank of each host sends to other hosts, which saves messages between hosts. */
     LEADERS,
+    /**
+     * As {@link #LEADERS}, but the ranks that send to other hosts do so in rounds, each with one partner, or with a root
+     * along a tree. That takes fewer messages and more hops.
+     */
+    ROUNDS,
     /** Every rank exchanges a share of its host's data with one rank of each other host. */
     SHARES;
 
@@ -41,21 +47,25 @@ enum DirectForm {
         if (shape.hosts() == 1) {
             return List.of(ONE_SHOT);
         }
-        if (shape.hosts() == shape.ranks()) {
-            // In the other collectives, ranks that are alone on their hosts do the same in both forms.
-            return collective == Collective.ALL_REDUCE && shape.ranks() > 2
-                    ? List.of(ONE_SHOT, SHARES)
-                    : List.of(ONE_SHOT);
-        }
+        // A rank that is alone on its host sends the same messages as a leader.
+        boolean alone = shape.hosts() == shape.ranks();
+        DirectForm leaders = alone ? ONE_SHOT : LEADERS;
         return switch (collective) {
-            case ALL_REDUCE -> List.of(LEADERS, SHARES);
-            case ALL_GATHER, REDUCE_SCATTER -> bytes <= MAX_LEADER_PARTS_BYTES
-                    ? List.of(LEADERS, SHARES)
-                    : List.of(SHARES);
-            case BARRIER, BROADCAST, REDUCE -> List.of(LEADERS);
-            case ALL_TO_ALL -> exchanges(shape, bytes);
+            case ALL_REDUCE -> shape.ranks() == 2 ? List.of(ONE_SHOT) : withRounds(shape, leaders, SHARES);
+            case ALL_GATHER, REDUCE_SCATTER -> {
+                DirectForm large = alone ? ONE_SHOT : SHARES;
+                yield bytes <= MAX_LEADER_PARTS_BYTES ? withRounds(shape, leaders, large) : List.of(large);
+            }
+            case BARRIER, BROADCAST, REDUCE -> withRounds(shape, leaders);
+            case ALL_TO_ALL -> alone ? List.of(ONE_SHOT) : exchanges(shape, bytes);
             default -> List.of(ONE_SHOT);
         };
+    }
+
+    /** Returns the forms, and {@link #ROUNDS} if there are more than two hosts: two leaders have one partner each. */
+    private static List<DirectForm> withRounds(CommunicatorShape shape, DirectForm... forms) {
+        Stream<DirectForm> rounds = shape.hosts() > 2 ? Stream.of(ROUNDS) : Stream.of();
+        return Stream.concat(Stream.of(forms), rounds).distinct().toList();
     }
 
     /** Fewer messages between hosts are worth further hops within hosts. */
@@ -84,7 +94,7 @@ enum DirectForm {
     /** Returns the form of a choice of the direct algorithm. */
     static DirectForm of(Choice choice) {
         if (choice.byHosts()) {
-            return choice.twoShot() ? SHARES : LEADERS;
+            return choice.twoShot() ? SHARES : choice.inRounds() ? ROUNDS : LEADERS;
         }
         return choice.twoShot() ? TWO_SHOT : ONE_SHOT;
     }
@@ -96,6 +106,11 @@ enum DirectForm {
 
     /** Returns true if the choice of this form is {@link Choice#byHosts}. */
     boolean isByHosts() {
-        return this == LEADERS || this == SHARES;
+        return this == LEADERS || this == ROUNDS || this == SHARES;
+    }
+
+    /** Returns true if the choice of this form is {@link Choice#inRounds}. */
+    boolean isInRounds() {
+        return this == ROUNDS;
     }
 }

@@ -48,6 +48,7 @@ public record OperationCost(
                         : oneShot(collective, shape, share, chunkBytes);
                 case TWO_SHOT -> twoShot(shape, share, chunkBytes);
                 case LEADERS -> byLeaders(collective, shape, share, choice);
+                case ROUNDS -> inRounds(collective, shape, share, choice);
                 case SHARES -> byShares(collective, shape, share, choice);
             };
             default -> throw new IllegalArgumentException(
@@ -109,7 +110,10 @@ public record OperationCost(
         double steps = 2 * chunks + hops - 2;
         double busy = (1 + Math.min(MAX_NEIGHBOURS, shape.ranks() - 1)) / 2.0;
         return new OperationCost(
-                2.0 * local, 2.0 * net, steps, busy * Math.max(0, steps) * Math.min(chunkBytes, share));
+                2.0 * local,
+                2.0 * net * netHops(shape.hostsPerCore()),
+                steps,
+                busy * Math.max(0, steps) * Math.min(chunkBytes, share));
     }
 
     private static OperationCost twoShot(CommunicatorShape shape, double share, int chunkBytes) {
@@ -165,13 +169,45 @@ public record OperationCost(
             double last = Math.min(chunkBytes, data);
             return new OperationCost(
                     1,
-                    netHops(messages) + messages * furtherMessages(chunks * choice.channels()),
+                    netHops(messages * shape.hostsPerCore()) + messages * furtherMessages(chunks * choice.channels()),
                     chunks * peers,
                     (data + last) * members + netBytes,
                     netBytes);
         }
         return new OperationCost(
-                2 * chunks, chunks * netHops(messages), chunks * peers, data * members + netBytes, netBytes);
+                2 * chunks,
+                chunks * netHops(messages * shape.hostsPerCore()),
+                chunks * peers,
+                data * members + netBytes,
+                netBytes);
+    }
+
+    /**
+     * Returns the cost of an operation through leaders that exchange data in rounds, or along a tree. If the number of
+     * hosts is not a power of two, some hosts rest during the rounds, which takes two further hops. A hop is a step that
+     * sends and one that receives, because nothing can be sent before the previous round has ended.
+     */
+    private static OperationCost inRounds(Collective collective, CommunicatorShape shape, double share, Choice choice) {
+        int members = shape.localRanks() - 1;
+        int rounds = CommunicatorShape.treeDepthOver(shape.hosts());
+        boolean rooted = isRooted(collective);
+        boolean allPartake = rooted || Integer.bitCount(shape.hosts()) == 1;
+        int hops = allPartake ? rounds : rounds + 1;
+        double data = collective == Collective.BARRIER ? 1 : share;
+        double netBytes =
+                switch (collective) {
+                    case ALL_GATHER, REDUCE_SCATTER -> data * (shape.hosts() - 1) / shape.hosts()
+                            + (allPartake ? 0 : data);
+                    default -> data * hops;
+                };
+        double chunks = Math.max(1, Math.ceil(data / choice.chunkBytes()));
+        double netHops = hops * netHops(shape.hostsPerCore());
+        return new OperationCost(
+                rooted ? 1 : 2 * chunks,
+                rooted ? netHops + rounds * furtherMessages(chunks * choice.channels()) : chunks * netHops,
+                chunks * (2 * hops + members),
+                data * members + netBytes,
+                netBytes);
     }
 
     /**
@@ -192,7 +228,7 @@ public record OperationCost(
         return new OperationCost(
                 shape.localRanks() == 1 ? 0 : passes,
                 passes
-                        * (netHops(partners * shape.ranksPerCore())
+                        * (netHops(partners * shape.ranksPerCore() * shape.hostsPerCore())
                                 + partners * furtherMessages(chunks * choice.channels())),
                 passes * chunks * (partners + passedOn),
                 passes * part * passedOn + netBytes,
@@ -237,15 +273,21 @@ public record OperationCost(
                 };
         double chunks = Math.max(1, Math.ceil(toEach / chunkBytes));
         boolean far = !shape.oneHost();
-        double netHops = far ? netHops(Math.max(1, shape.ranks() - shape.localRanks())) : 0;
+        double messages = Math.max(1, shape.ranks() - shape.localRanks()) * shape.hostsPerCore();
+        double netHops = far ? netHops(messages) : 0;
         return new OperationCost(far ? 0 : 1, netHops, chunks * peers, toEach * peers);
     }
 
+    /** Returns the time, in hops, of those hops that cross hosts. Hosts that share a core send one after the other. */
     private static double netPart(CommunicatorShape shape, int hops) {
-        return shape.oneHost() ? 0 : (double) hops * shape.hosts() / shape.ranks();
+        return shape.oneHost() ? 0 : crossing(shape, hops) * netHops(shape.hostsPerCore());
     }
 
     private static double localPart(CommunicatorShape shape, int hops) {
-        return hops - netPart(shape, hops);
+        return shape.oneHost() ? hops : hops - crossing(shape, hops);
+    }
+
+    private static double crossing(CommunicatorShape shape, int hops) {
+        return (double) hops * shape.hosts() / shape.ranks();
     }
 }

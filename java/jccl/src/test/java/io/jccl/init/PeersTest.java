@@ -94,6 +94,8 @@ class PeersTest {
             oversubscribed.add(peer("a", "e" + rank, "3"));
         }
         assertThat(new Peers(oversubscribed).coresOfDomain(4)).isEqualTo(1);
+        assertThat(map.domainsPerCore()).isEqualTo(1);
+        assertThat(new Peers(oversubscribed).domainsPerCore()).isEqualTo(4.5);
     }
 
     @Test

@@ -66,6 +66,6 @@ public final class DescribedPlans {
 
     /** Returns options with other restrictions of the choices. */
     public static PlanningOptions options(TuningOverrides overrides, AddedAlgorithms added) {
-        return new PlanningOptions(PlanOptions.defaults(), SLOTS, SLOTS, overrides, HostCosts.builtIn(), added);
+        return new PlanningOptions(PlanOptions.defaults(), SLOTS, SLOTS, overrides, HostCosts.builtIn(), added, 1);
     }
 }

@@ -342,6 +342,57 @@ public class ChoiceTableTest {
         assertThat(choice.twoShot()).isFalse();
     }
 
+    /** Rounds take fewer messages, which are worth further hops if many messages would take turns on a core. */
+    @ParameterizedTest
+    @CsvSource({
+        "ALL_REDUCE, 8, 4, 1, false",
+        "ALL_REDUCE, 8, 16, 1, true",
+        "ALL_REDUCE, 8, 4, 2, true",
+        "ALL_REDUCE, 65536, 4, 2, true",
+        "BARRIER, 8, 16, 1, true",
+        "BROADCAST, 8, 4, 1, false",
+        "BROADCAST, 8, 4, 2, true",
+        "ALL_GATHER, 64, 4, 2, true",
+        "ALL_GATHER, 64, 2, 2, false",
+        "REDUCE_SCATTER, 64, 16, 1, true",
+        "ALL_TO_ALL, 64, 16, 2, false"
+    })
+    void leadersOfManyHostsExchangeSmallDataInRounds(
+            Collective collective, long bytes, int hosts, double hostsPerCore, boolean inRounds) {
+        for (int localRanks : List.of(1, 2)) {
+            CommunicatorShape shape = sharingCores(shape(hosts * localRanks, hosts, 2, 1), hostsPerCore);
+            Choice choice = table(shape, TuningOverrides.of("direct", "simple", 0, 0, 0))
+                    .choice(collective, bytes);
+            assertThat(choice.inRounds())
+                    .as("localRanks=%d %s", localRanks, choice)
+                    .isEqualTo(inRounds);
+        }
+    }
+
+    /** If the number of hosts is not a power of two, some hosts hand over their data first, and get the result last. */
+    @ParameterizedTest
+    @CsvSource({"ALL_REDUCE, 4, 2, 2", "ALL_REDUCE, 5, 4, 4", "ALL_GATHER, 4, 2, 0.75", "BROADCAST, 5, 3, 3"})
+    void roundsSendAsMuchAsTheBusiestLeader(Collective collective, int hosts, double hops, double share) {
+        Choice choice = new Choice(Algorithm.DIRECT, Protocol.SIMPLE, 1, 1 << 20, false, false, true, false, true);
+        OperationCost cost = OperationCost.of(collective, choice, shape(hosts, hosts, 1, 1), 4096);
+        assertThat(cost.netHops()).isEqualTo(hops);
+        assertThat(cost.netBytes()).isEqualTo(share * 4096);
+    }
+
+    private static CommunicatorShape sharingCores(CommunicatorShape shape, double hostsPerCore) {
+        return new CommunicatorShape(
+                shape.ranks(),
+                shape.hosts(),
+                shape.localRanks(),
+                shape.cores(),
+                shape.channels(),
+                shape.treeDepth(),
+                shape.localTransport(),
+                shape.netGBps(),
+                shape.slots(),
+                hostsPerCore);
+    }
+
     /** Each message between hosts costs its sender system calls, whatever its size. */
     @Test
     void chunksBetweenHostsAreNotSmall() {

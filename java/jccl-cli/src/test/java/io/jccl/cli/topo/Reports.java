@@ -84,7 +84,8 @@ public final class Reports {
                         slots,
                         TuningOverrides.none(),
                         HostCosts.builtIn(),
-                        Parts.expected(Settings.load(CommunicatorConfig.defaults()))));
+                        Parts.expected(Settings.load(CommunicatorConfig.defaults())),
+                        1));
     }
 
     /**
