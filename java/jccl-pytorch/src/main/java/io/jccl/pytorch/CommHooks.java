@@ -41,7 +41,7 @@ public final class CommHooks {
         Map<Integer, HalfBucket> halves = new HashMap<>();
         return (comm, bucket) -> WireFormat.supports(bucket.type())
                 ? halves.computeIfAbsent(bucket.index(), index -> new HalfBucket(bucket, type))
-                        .reduce(comm)
+                        .reduce(comm, bucket)
                 : CommHook.AVERAGE.reduce(comm, bucket);
     }
 
@@ -101,7 +101,7 @@ public final class CommHooks {
             this.errors = Tensors.keep(torch.zeros_like(gradients));
         }
 
-        CommHook.Completion reduce(Communicator comm) {
+        CommHook.Completion reduce(Communicator comm, GradientBucket bucket) {
             Tensors.inScope(() -> {
                 gradients.div_(new Scalar((double) comm.size())).add_(errors); // a sum of halves could overflow
                 narrow.copy_(gradients);
@@ -109,7 +109,9 @@ public final class CommHooks {
                 DoubleOptional none = new DoubleOptional(0);
                 errors.nan_to_num_(none, none, none); // infinite gradients have no error
             });
-            Work work = GpuTensors.operations(comm, narrow).allReduce(memory.buffer(), ReduceOp.SUM);
+            // The operation keeps the memory, which libtorch could give to work on another stream.
+            Work work =
+                    bucket.on(comm).allReduce(Tensors.buffer(Tensors.reference(narrow), memory.type()), ReduceOp.SUM);
             return () -> {
                 work.await();
                 Tensors.inScope(() -> gradients.copy_(narrow));

@@ -34,6 +34,14 @@ class GpuTensors {
         return CudaStreams.current(tensor.device().index());
     }
 
+    /**
+     * Returns the stream on which a communicator reduces gradients next to the kernels of the backward pass. The stream
+     * waits for the work that is on {@link #stream} now.
+     */
+    DeviceStream sideStream(Communicator comm, TensorBase tensor) {
+        return CudaStreams.sideStream(comm, tensor.device().index());
+    }
+
     /** Returns a flat tensor of zeros in the memory of the tensor's GPU. */
     Tensor zeros(long count, ScalarType type, TensorBase like) {
         return Tensors.keep(torch.zeros(new long[] {count}, optionsOf(type, like)));

@@ -92,11 +92,13 @@ public final class GradientBucket {
     }
 
     /**
-     * Returns the operations with which a hook reduces this bucket: on a GPU those that the current stream orders, so that
-     * they follow the gradients; else those of the communicator.
+     * Returns the operations with which a hook reduces this bucket: those of the communicator, and on a GPU those of a
+     * stream of its own. Each begins when the work that is now on libtorch's current stream is done, so it follows the
+     * gradients, and the backward pass continues meanwhile. Wait for the {@link Work} before anything else uses the result.
      */
     public Operations<Work> on(Communicator comm) {
-        return GpuTensors.operations(comm, memory.tensor);
+        GpuTensors gpus = GpuTensors.current();
+        return gpus.isOnGpu(memory.tensor) ? comm.on(gpus.sideStream(comm, memory.tensor)) : comm;
     }
 
     /** Returns the gradients and the gaps between them, for operations in place. */

@@ -1,5 +1,6 @@
 package io.jccl.pytorch;
 
+import io.jccl.Communicator;
 import io.jccl.DeviceStream;
 import io.jccl.nativelib.CudaLoader;
 import io.jccl.nativelib.NativeDevice;
@@ -20,6 +21,7 @@ final class EmulatedTensors extends GpuTensors {
 
     private final Map<Long, Long> allocated = new ConcurrentSkipListMap<>(); // bytes by address
     private final long stream = NativeDevice.newStream(DEVICE);
+    private final long sideStream = NativeDevice.newStream(DEVICE);
 
     private EmulatedTensors() {}
 
@@ -41,6 +43,12 @@ final class EmulatedTensors extends GpuTensors {
     @Override
     DeviceStream stream(TensorBase tensor) {
         return new DeviceStream(stream);
+    }
+
+    /** Returns a stream that waits for nothing: libtorch computes gradients at once. */
+    @Override
+    DeviceStream sideStream(Communicator comm, TensorBase tensor) {
+        return new DeviceStream(sideStream);
     }
 
     @Override
@@ -69,6 +77,12 @@ final class EmulatedTensors extends GpuTensors {
                 }
             }
         });
+    }
+
+    /** Puts a copy of a tensor's elements on the current stream. */
+    void copyOnStream(Tensor to, Tensor from) {
+        NativeDevice.copyMemory(
+                DEVICE, to.data_ptr().address(), from.data_ptr().address(), Tensors.bytes(from), stream);
     }
 
     /** Waits until the GPU has done everything on the current stream. */

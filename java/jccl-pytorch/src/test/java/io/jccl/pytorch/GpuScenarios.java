@@ -8,6 +8,7 @@ import static org.bytedeco.pytorch.global.torch.manual_seed;
 import static org.bytedeco.pytorch.global.torch.randint;
 
 import io.jccl.Communicator;
+import io.jccl.DataBuffer;
 import io.jccl.ReduceOp;
 import io.jccl.WireFormat;
 import java.util.List;
@@ -45,6 +46,7 @@ final class GpuScenarios {
                 .add(
                         "training in half precision",
                         comm -> train(comm, Nets.Kind.MLP, CommHooks.halfPrecision(ScalarType.BFloat16), 1e-2))
+                .add("overlap", GpuScenarios::overlap)
                 .add("shared state", GpuScenarios::sharedState)
                 .add("refusals", GpuScenarios::refusals)
                 .run();
@@ -152,6 +154,37 @@ final class GpuScenarios {
                         assertThat(Double.isNaN(distance) || distance < most).isTrue());
     }
 
+    /** Kernels of rank 0's backward pass end while a bucket waits for rank 1, which does not issue it before. */
+    private static void overlap(Communicator comm) {
+        Nets.Mlp net = new Nets.Mlp();
+        gpu.move(net);
+        Tensor from = values(100, 5); // allocated before, because cuMemAlloc waits for kernels
+        Tensor to = values(100, 0);
+        try (Communicator other = comm.split(0, comm.rank()).orElseThrow()) {
+            byte[] told = {1};
+            CommHook hook = (ranks, bucket) -> {
+                CommHook.Completion completion = CommHook.AVERAGE.reduce(ranks, bucket);
+                if (comm.rank() == 0 && bucket.index() == 0) {
+                    gpu.copyOnStream(to, from);
+                    gpu.awaitStream();
+                    require(to, 100, 1, 5);
+                    other.send(1, DataBuffer.of(told)).await();
+                }
+                return completion;
+            };
+            try (DistributedDataParallel ddp = DistributedDataParallel.builder(comm, net)
+                    .bucketBytes(1)
+                    .commHook(hook)
+                    .build()) {
+                if (comm.rank() == 1) {
+                    other.recv(0, DataBuffer.of(told)).await();
+                }
+                net.forward(net.samples(4, ScalarType.Float)).sum().backward();
+                ddp.synchronize();
+            }
+        }
+    }
+
     private static void step(
             Nets.Net net, Optimizer optimizer, DistributedDataParallel ddp, Tensor samples, Tensor labels) {
         optimizer.zero_grad();
@@ -193,6 +226,7 @@ final class GpuScenarios {
                 DistributedDataParallel ddp = DistributedDataParallel.builder(part, net)
                         .commHook(CommHooks.wireFormat(WireFormat.BFLOAT16))
                         .build()) {
+            comm.barrier().await(); // a rank that builds when another aborts fails in build()
             cross_entropy_loss(
                             net.forward(net.samples(4, ScalarType.Float)),
                             randint(10, new long[] {4}, new TensorOptions(ScalarType.Long)))

@@ -45,6 +45,7 @@ class GpuTest {
         "off, training",
         "off, training with buffers",
         "off, training in half precision",
+        "off, overlap",
         "off, shared state",
         "off, refusals",
         "on, stream",
@@ -53,6 +54,7 @@ class GpuTest {
         "on, training",
         "on, training with buffers",
         "on, training in half precision",
+        "on, overlap",
         "on, shared state",
         "on, refusals"
     })
