@@ -1,12 +1,15 @@
 package io.jccl.pytorch;
 
 import io.jccl.Communicator;
+import java.lang.reflect.Constructor;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.pytorch.BackendOptional;
 import org.bytedeco.pytorch.BoolVector;
 import org.bytedeco.pytorch.FileStore;
+import org.bytedeco.pytorch.LongVector;
 import org.bytedeco.pytorch.ProcessGroup;
 import org.bytedeco.pytorch.ProcessGroupGloo;
 import org.bytedeco.pytorch.Reducer;
@@ -57,7 +60,7 @@ final class GlooSync implements StepBenchmark.GradientSync {
             bytes += more;
         }
         boolean[] dense = new boolean[parameters.size()];
-        return new Reducer(
+        return newReducer(
                 new TensorVector(parameters.toArray(Tensor[]::new)),
                 new SizeTVectorVector(buckets.toArray(SizeTVector[]::new)),
                 group,
@@ -69,6 +72,27 @@ final class GlooSync implements StepBenchmark.GradientSync {
                 bucketBytes,
                 false,
                 false);
+    }
+
+    /** Calls the constructor of the preset's version: from 2.13 on, it has an additional list, which may be empty. */
+    private static Reducer newReducer(Object... arguments) {
+        try {
+            for (Constructor<?> one : Reducer.class.getConstructors()) {
+                Class<?>[] types = one.getParameterTypes();
+                if (types.length == arguments.length) {
+                    return (Reducer) one.newInstance(arguments);
+                }
+                if (types.length == arguments.length + 1 && types[arguments.length] == LongVector.class) {
+                    Object[] more = Arrays.copyOf(arguments, types.length);
+                    more[arguments.length] = new LongVector();
+                    return (Reducer) one.newInstance(more);
+                }
+            }
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+        throw new IllegalStateException(
+                "Reducer has no known constructor: " + Arrays.toString(Reducer.class.getConstructors()));
     }
 
     @Override
