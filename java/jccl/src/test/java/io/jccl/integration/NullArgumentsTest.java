@@ -192,7 +192,7 @@ class NullArgumentsTest {
             Work work = comm.barrier();
             assertThat(tests(Communicator.class, comm)).hasSizeGreaterThan(20).allSatisfy(NullArgumentsTest::run);
             assertThat(tests(Work.class, work)).hasSize(1).allSatisfy(NullArgumentsTest::run);
-            assertThat(tests(Messages.class, comm.messages())).hasSize(5).allSatisfy(NullArgumentsTest::run);
+            assertThat(tests(Messages.class, comm.messages())).hasSize(6).allSatisfy(NullArgumentsTest::run);
             comm.group(group ->
                     assertThat(tests(Group.class, group)).hasSizeGreaterThan(20).allSatisfy(NullArgumentsTest::run));
             work.await();
