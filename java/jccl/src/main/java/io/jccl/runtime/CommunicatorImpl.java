@@ -92,7 +92,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
         OperationEvents events = new OperationEvents(
                 initialized.id(), initialized.rank(), initialized.size(), status, initialized.profiler());
         this.queue = new OperationQueue(name, initialized.host().engine(), events, failures, timeoutNanos);
-        this.recorder = new FlightRecorder(initialized, status, queue.issues());
+        this.recorder = new FlightRecorder(initialized, status, queue.issues(), this::outstandingMessages);
         this.host = new HostBackend(queue, initialized.host().choices(), initialized.rank(), initialized.size());
         this.device = deviceBackend(timeoutNanos);
         if (device == null) {
@@ -158,6 +158,7 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
                         failures,
                         recorder,
                         this::metrics,
+                        this::outstandingMessages,
                         initialized.host().transports()));
         Watchdog.SHARED.add(queueCheck);
         deviceDeadline.ifPresent(Watchdog.SHARED::add);
@@ -354,6 +355,11 @@ public final class CommunicatorImpl extends CheckedOperations<Work> implements C
             throw new IllegalStateException(
                     "communicator=" + id() + " rank=" + rank() + " is closed: call messages() before close()");
         }
+    }
+
+    private List<OutstandingMessage> outstandingMessages() {
+        MessagePassing started = messages;
+        return started == null ? List.of() : started.outstanding();
     }
 
     private Messages startMessages() {

@@ -58,6 +58,7 @@ final class DumpText {
         array("transfers", snapshot.transfers(), this::transfers);
         array("device_transfers", snapshot.deviceTransfers(), this::transfers);
         array("waits", snapshot.waits(), this::wait);
+        array("messages", snapshot.messages(), this::message);
         return json.endObjectOnItsLine() + "\n";
     }
 
@@ -138,6 +139,11 @@ final class DumpText {
             json.field("received_bytes", one.receivedBytes());
         }
         times(one.begunNanos(), one.endedNanos(), one.waitedNanos(), one.waitedFor());
+    }
+
+    private void message(OutstandingMessage message) {
+        json.field("call", message.call()).field("begun", message.begunNanos());
+        json.field("awaited", message.isAwaited());
     }
 
     private void wait(ChannelWait wait) {

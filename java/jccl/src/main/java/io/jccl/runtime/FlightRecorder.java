@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongFunction;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,11 +44,17 @@ final class FlightRecorder {
     private final InitializedCommunicator communicator;
     private final EngineStatus status;
     private final IssueTimes issues;
+    private final Supplier<List<OutstandingMessage>> messages;
 
-    FlightRecorder(InitializedCommunicator communicator, EngineStatus status, IssueTimes issues) {
+    FlightRecorder(
+            InitializedCommunicator communicator,
+            EngineStatus status,
+            IssueTimes issues,
+            Supplier<List<OutstandingMessage>> messages) {
         this.communicator = communicator;
         this.status = status;
         this.issues = issues;
+        this.messages = messages;
     }
 
     /**
@@ -135,7 +142,8 @@ final class FlightRecorder {
                 last(last.device(), number -> status.recorded(LastEntered.onDevice(number))),
                 transfers(communicator.host().engine()),
                 communicator.device().map(device -> transfers(device.engine())).orElse(List.of()),
-                status.waitingRows());
+                status.waitingRows(),
+                messages.get());
     }
 
     private static List<RecordedTransfers> transfers(Engine engine) {

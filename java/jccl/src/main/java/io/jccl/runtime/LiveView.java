@@ -27,6 +27,7 @@ final class LiveView implements CommunicatorView {
     private final FailureState failures;
     private final FlightRecorder recorder;
     private final Supplier<CommunicatorMetrics> metrics;
+    private final Supplier<List<OutstandingMessage>> messages;
     private final Map<TransportKind, Integer> peers = new EnumMap<>(TransportKind.class);
 
     LiveView(
@@ -35,12 +36,14 @@ final class LiveView implements CommunicatorView {
             FailureState failures,
             FlightRecorder recorder,
             Supplier<CommunicatorMetrics> metrics,
+            Supplier<List<OutstandingMessage>> messages,
             List<PeerTransport> transports) {
         this.status = status;
         this.stalls = stalls;
         this.failures = failures;
         this.recorder = recorder;
         this.metrics = metrics;
+        this.messages = messages;
         transports.forEach(peer -> peers.merge(peer.kind(), 1, Integer::sum));
     }
 
@@ -60,7 +63,18 @@ final class LiveView implements CommunicatorView {
                 .map(stall -> stall.underWay(status::isRunning))
                 .flatMap(Optional::stream)
                 .findFirst()
-                .map(this::asRecorded);
+                .map(this::asRecorded)
+                .or(this::awaitedMessage);
+    }
+
+    /** Returns the message for which a thread waits, the oldest of several. */
+    private Optional<UnderWay> awaitedMessage() {
+        List<OutstandingMessage> awaited =
+                messages.get().stream().filter(OutstandingMessage::isAwaited).toList();
+        return awaited.stream().findFirst().map(first -> {
+            String more = awaited.size() == 1 ? "" : " and " + (awaited.size() - 1) + " more";
+            return new UnderWay(first.call() + more, 0, System.nanoTime() - first.begunNanos());
+        });
     }
 
     /**

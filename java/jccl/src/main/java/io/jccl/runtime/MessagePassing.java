@@ -15,6 +15,10 @@ import io.jccl.nativelib.NativeEngine;
 import io.jccl.nativelib.NativeMessages;
 import java.lang.ref.Reference;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
@@ -41,6 +45,8 @@ public final class MessagePassing implements Messages {
     private final long timeoutNanos;
     private final MessageMemory.Areas areas = new MessageMemory.Areas();
     private final Set<MessageWork> works = ConcurrentHashMap.newKeySet(); // that are not over; keeps their memory
+    // Calls for which a thread has waited longer than a slice; several threads can wait for the same work.
+    private final Map<Thread, OutstandingMessage> waits = new ConcurrentHashMap<>();
     private final Queue<MessageWork> awaited = new ConcurrentLinkedQueue<>(); // that have a future
     private volatile boolean ends;
 
@@ -125,7 +131,8 @@ public final class MessagePassing implements Messages {
      * @param isSend true if an interrupt fails the communicator whether or not the message has matched
      */
     private void await(long request, boolean isSend, Supplier<String> call) {
-        long deadline = System.nanoTime() + timeoutNanos;
+        long begun = System.nanoTime();
+        long deadline = begun + timeoutNanos;
         try {
             for (; ; ) {
                 long left = deadline - System.nanoTime();
@@ -133,6 +140,7 @@ public final class MessagePassing implements Messages {
                 if (code == Code.OK) {
                     return;
                 }
+                noteWait(call, begun);
                 if (code != Code.TIMEOUT || left <= 0) {
                     waitEnded(code, call.get(), timeoutNanos, () -> messages.describe(request));
                 }
@@ -143,7 +151,30 @@ public final class MessagePassing implements Messages {
         } catch (Throwable e) {
             messages.abandon(request);
             throw e;
+        } finally {
+            endWait();
         }
+    }
+
+    /** Notes that this thread waits for a call. */
+    void noteWait(Supplier<String> call, long begun) {
+        waits.computeIfAbsent(Thread.currentThread(), thread -> new OutstandingMessage(call.get(), begun, true));
+    }
+
+    /** Notes that this thread waits no longer. */
+    void endWait() {
+        if (!waits.isEmpty()) {
+            waits.remove(Thread.currentThread());
+        }
+    }
+
+    /** Returns the calls that are not over, the oldest first. Calls that began in the last milliseconds may be missing. */
+    List<OutstandingMessage> outstanding() {
+        List<OutstandingMessage> all = new ArrayList<>(waits.values());
+        works.forEach(work -> all.add(new OutstandingMessage(work.call(), work.begunNanos(), false)));
+        long now = System.nanoTime();
+        all.sort(Comparator.comparingLong(one -> one.begunNanos() - now));
+        return all;
     }
 
     private void interrupt(long request, boolean isSend, String call) {
@@ -341,7 +372,16 @@ public final class MessagePassing implements Messages {
     @Override
     public MessageStatus probe(int source, int tag) {
         beginReceive(source, tag);
-        long deadline = System.nanoTime() + timeoutNanos;
+        try {
+            return probeUntilEnd(source, tag);
+        } finally {
+            endWait();
+        }
+    }
+
+    private MessageStatus probeUntilEnd(int source, int tag) {
+        long begun = System.nanoTime();
+        long deadline = begun + timeoutNanos;
         boolean isVirtual = VirtualThreads.isCurrent();
         long[] status = new long[3];
         for (; ; ) {
@@ -351,6 +391,7 @@ public final class MessagePassing implements Messages {
                 return message(status);
             }
             String call = "probe(source=" + text(source) + " tag=" + text(tag) + ")";
+            noteWait(() -> call, begun);
             if (code != Code.TIMEOUT || left <= 0) {
                 waitEnded(code, call, timeoutNanos, () -> "no such message has arrived");
             }

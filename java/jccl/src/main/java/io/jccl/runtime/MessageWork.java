@@ -33,6 +33,7 @@ public final class MessageWork implements MessageReceive {
     private final boolean sends;
     private final MessageMemory memory;
     private final long request; // 0: the message was over when its call returned
+    private final long begunNanos = System.nanoTime();
     private final AtomicInteger users = new AtomicInteger();
     private final AtomicBoolean settles = new AtomicBoolean();
     private final AtomicReference<CompletableFuture<Void>> future = new AtomicReference<>();
@@ -59,6 +60,10 @@ public final class MessageWork implements MessageReceive {
 
     String call() {
         return call;
+    }
+
+    long begunNanos() {
+        return begunNanos;
     }
 
     private boolean enter() {
@@ -199,7 +204,16 @@ public final class MessageWork implements MessageReceive {
     }
 
     private void await(long timeoutNanos) {
-        long deadline = System.nanoTime() + timeoutNanos;
+        try {
+            awaitEnd(timeoutNanos);
+        } finally {
+            owner.endWait();
+        }
+    }
+
+    private void awaitEnd(long timeoutNanos) {
+        long begun = System.nanoTime();
+        long deadline = begun + timeoutNanos;
         boolean isVirtual = VirtualThreads.isCurrent();
         while (!isDone()) {
             if (Thread.currentThread().isInterrupted()) {
@@ -219,6 +233,9 @@ public final class MessageWork implements MessageReceive {
                 } finally {
                     leave();
                 }
+            }
+            if (!isOver) {
+                owner.noteWait(this::call, begun);
             }
             if (!isOver && (code != Code.OK && code != Code.TIMEOUT || left <= 0)) {
                 owner.waitEnded(code, call, timeoutNanos, this::describe);

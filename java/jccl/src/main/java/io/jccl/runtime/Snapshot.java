@@ -13,6 +13,7 @@ import java.util.List;
  * @param transfers the last sends and receives of host memory, oldest first
  * @param deviceTransfers the last sends and receives of device memory, oldest first
  * @param waits the channels whose wait has become long
+ * @param messages the messages that are not over, oldest first
  */
 record Snapshot(
         long nanoTime,
@@ -21,4 +22,5 @@ record Snapshot(
         List<RecordedOperation> deviceOperations,
         List<RecordedTransfers> transfers,
         List<RecordedTransfers> deviceTransfers,
-        List<ChannelWait> waits) {}
+        List<ChannelWait> waits,
+        List<OutstandingMessage> messages) {}

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.CommunicationTimeoutException;
 import io.jccl.DataBuffer;
+import io.jccl.Messages;
 import io.jccl.ReduceOp;
 import io.jccl.UniqueId;
 import io.jccl.Work;
@@ -141,6 +142,30 @@ class FlightRecorderTest {
         assertThat(text)
                 .contains("{\"number\":1,\"after\":1,\"state\":\"done\",\"sends\":1,\"to\":1,\"sent_bytes\":800,"
                         + "\"receives\":1,\"from\":1,\"received_bytes\":400,");
+    }
+
+    @Test
+    void messagesThatAreNotOverAreDumpedWithRankAndTag() throws Exception {
+        System.setProperty(DUMP_DIR, folder.toString());
+        long before = System.nanoTime();
+        try (LocalRanks ranks = LocalRanks.start(
+                2, LocalRanks.config().timeout(Duration.ofMillis(500)).build())) {
+            ranks.get(0).messages().sendAsync(1, 7, DataBuffer.of(longs(new long[100_000])));
+            ranks.get(0).messages().send(1, 6, DataBuffer.of(longs(new long[1])));
+            ranks.get(0).messages().receiveAsync(Messages.ANY, 8, DataBuffer.of(longs(new long[1])));
+            assertThatThrownBy(() -> ranks.get(0).messages().receive(1, 9, DataBuffer.of(longs(new long[1]))))
+                    .isInstanceOf(CommunicationTimeoutException.class);
+        }
+        String text = awaitDumps(folder, 2).stream()
+                .filter(it -> it.contains("\"rank\":0,"))
+                .findFirst()
+                .orElseThrow();
+        assertThat(text)
+                .containsPattern("\"call\":\"send\\(peer=1 tag=7 bytes=800000\\)\",\"begun\":\\d+,\"awaited\":false")
+                .containsPattern("\"call\":\"receive\\(source=any tag=8 bytes=8\\)\",\"begun\":\\d+,\"awaited\":false")
+                .containsPattern("\"call\":\"receive\\(source=1 tag=9 bytes=8\\)\",\"begun\":\\d+,\"awaited\":true")
+                .doesNotContain("tag=6");
+        assertThat(values(text, "begun")).hasSize(3).isSorted().allMatch(begun -> begun - before >= 0);
     }
 
     @Test

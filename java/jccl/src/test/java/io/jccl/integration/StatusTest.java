@@ -6,10 +6,14 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.MessageStatus;
+import io.jccl.Messages;
 import io.jccl.UniqueId;
 import io.jccl.config.Settings;
 import io.jccl.status.Absentee;
 import io.jccl.status.Answer;
+import io.jccl.status.CommunicatorView;
 import io.jccl.status.JobIdentity;
 import io.jccl.status.RankSnapshot;
 import io.jccl.status.Request;
@@ -114,6 +118,32 @@ class StatusTest {
     private InetSocketAddress port() throws Exception {
         return new InetSocketAddress(
                 InetAddress.getLoopbackAddress(), answer().processes().get(0).port());
+    }
+
+    @Test
+    void aRankThatWaitsForAMessageIsSeenInItsCall() throws Exception {
+        start(config().build());
+        Messages messages = communicators.get(0).messages();
+        messages.receiveAsync(Messages.ANY, 8, DataBuffer.of(new int[1])); // nothing waits for this one
+        Future<MessageStatus> received = threads.submit(() -> messages.receive(1, 7, DataBuffer.of(new int[1])));
+        long end = System.nanoTime() + LIMIT.toNanos();
+        Optional<CommunicatorView.UnderWay> underWay = Optional.empty();
+        while (underWay.isEmpty() && System.nanoTime() - end < 0) {
+            underWay = ofRank0();
+        }
+        assertThat(underWay.orElseThrow().call()).isEqualTo("receive(source=1 tag=7 bytes=4)");
+        assertThat(underWay.orElseThrow().sequence()).isZero();
+        assertThat(underWay.orElseThrow().nanos()).isBetween(1L, LIMIT.toNanos());
+        communicators.get(1).messages().send(0, 7, DataBuffer.of(new int[1]));
+        received.get(30, TimeUnit.SECONDS);
+        assertThat(ofRank0()).isEmpty();
+    }
+
+    private Optional<CommunicatorView.UnderWay> ofRank0() throws Exception {
+        return answer().processes().get(0).ranks().stream()
+                .filter(rank -> rank.rank() == 0)
+                .findFirst()
+                .flatMap(RankSnapshot::underWay);
     }
 
     @Test

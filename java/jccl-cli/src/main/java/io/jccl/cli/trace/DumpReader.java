@@ -136,7 +136,7 @@ final class DumpReader {
                 all(root, "device_operations", DumpReader::operation),
                 all(root, "transfers", DumpReader::transfers),
                 root.has("device_transfers") ? all(root, "device_transfers", DumpReader::transfers) : List.of(),
-                all(root, "waits", DumpReader::waitOf));
+                waits(root, time(clock, "nanos")));
     }
 
     private static <T> List<T> all(JsonNode root, String name, Function<JsonNode, T> reader) {
@@ -197,6 +197,20 @@ final class DumpReader {
                 bytes,
                 text(node, "state"),
                 times(node));
+    }
+
+    /** Returns the waits of channels, and the messages that were not over at the time of the dump. */
+    private static List<String> waits(JsonNode root, long now) {
+        List<String> waits = new ArrayList<>(all(root, "waits", DumpReader::waitOf));
+        if (root.has("messages")) {
+            waits.addAll(all(root, "messages", node -> messageOf(node, now)));
+        }
+        return waits;
+    }
+
+    private static String messageOf(JsonNode node, long now) {
+        String what = required(node, "awaited").asBoolean() ? " is awaited, for " : " is not over, for ";
+        return text(node, "call") + what + Durations.text(now - time(node, "begun"));
     }
 
     private static String waitOf(JsonNode node) {

@@ -16,6 +16,7 @@ final class Dumps {
     private final List<String> operations = new ArrayList<>();
     private final List<String> deviceTransfers = new ArrayList<>();
     private final List<String> waits = new ArrayList<>();
+    private final List<String> messages = new ArrayList<>();
     private String clock = "clock-a";
     private long shift;
     private long wallError;
@@ -81,6 +82,13 @@ final class Dumps {
         return this;
     }
 
+    /** Adds a call of messages that began 500 ms before the dump. */
+    Dumps message(String call, boolean isAwaited) {
+        messages.add("{\"call\":\"" + call + "\",\"begun\":" + (taken + shift - 500_000_000) + ",\"awaited\":"
+                + isAwaited + "}");
+        return this;
+    }
+
     String text() {
         return "{\"version\":1,\"communicator\":\"00112233\",\"session\":\"" + SESSION + "\",\"rank\":" + rank
                 + ",\"size\":" + size + ",\"host\":\"host-" + clock + "\",\"pid\":" + (100 + rank)
@@ -89,7 +97,8 @@ final class Dumps {
                 + "],\"device_operations\":[],\"transfers\":[],"
                 // Dumps of older versions lack device transfers.
                 + (deviceTransfers.isEmpty() ? "" : "\"device_transfers\":[" + String.join(",", deviceTransfers) + "],")
-                + "\"waits\":[" + String.join(",", waits) + "]}\n";
+                + "\"waits\":[" + String.join(",", waits) + "]"
+                + (messages.isEmpty() ? "" : ",\"messages\":[" + String.join(",", messages) + "]") + "}\n";
     }
 
     Dump dump(Path folder) throws IOException {

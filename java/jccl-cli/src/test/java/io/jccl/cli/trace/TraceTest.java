@@ -71,6 +71,16 @@ class TraceTest {
     }
 
     @Test
+    void messagesThatAreNotOverAreNamed() throws IOException {
+        assertThat(findings(
+                        Dumps.of(0, 2).message("receive(source=any tag=7 bytes=8)", true),
+                        Dumps.of(1, 2).clock("clock-b", 77, 0).message("send(peer=0 tag=8 bytes=99999)", false)))
+                .contains(
+                        "rank=0 receive(source=any tag=7 bytes=8) is awaited, for 500.0 ms",
+                        "rank=1 send(peer=0 tag=8 bytes=99999) is not over, for 500.0 ms");
+    }
+
+    @Test
     void healthyRanksHaveNoDifference() throws IOException {
         assertThat(findings(
                         Dumps.of(0, 2).allReduce(1, 2).allReduce(3, 4),
