@@ -6,7 +6,6 @@ import io.jccl.nativelib.CudaLoader;
 import io.jccl.nativelib.NativeDevice;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
-import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorBase;
 import org.bytedeco.pytorch.global.torch.ScalarType;
@@ -15,7 +14,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * Tensors in memory of an emulated GPU, which the CPU can read and write, so that libtorch computes with them. What a real
  * GPU computes on the current stream, libtorch computes at once.
  */
-final class EmulatedTensors extends GpuTensors {
+final class EmulatedTensors extends TestGpu {
 
     private static final int DEVICE = 0;
 
@@ -60,7 +59,7 @@ final class EmulatedTensors extends GpuTensors {
         return Tensors.over(address, count, type);
     }
 
-    /** Returns a copy of a tensor in memory of the GPU. */
+    @Override
     Tensor copy(Tensor tensor) {
         Tensor flat = zeros(tensor.numel(), tensor.scalar_type(), tensor);
         Tensor copy = Tensors.over(flat.data_ptr().address(), tensor);
@@ -68,24 +67,13 @@ final class EmulatedTensors extends GpuTensors {
         return copy;
     }
 
-    /** Moves the parameters and buffers of a module to the GPU. */
-    void move(Module module) {
-        Tensors.withoutGradient(() -> {
-            for (var tensors : new org.bytedeco.pytorch.TensorVector[] {module.parameters(), module.buffers()}) {
-                for (long i = 0; i < tensors.size(); i++) {
-                    tensors.get(i).set_data(copy(tensors.get(i)));
-                }
-            }
-        });
-    }
-
-    /** Puts a copy of a tensor's elements on the current stream. */
+    @Override
     void copyOnStream(Tensor to, Tensor from) {
         NativeDevice.copyMemory(
                 DEVICE, to.data_ptr().address(), from.data_ptr().address(), Tensors.bytes(from), stream);
     }
 
-    /** Waits until the GPU has done everything on the current stream. */
+    @Override
     void awaitStream() {
         NativeDevice.awaitStream(DEVICE, stream);
     }

@@ -191,8 +191,8 @@ final class EqualityScenarios {
         double difference = 0;
         double norm = 0;
         for (int i = 0; i < actual.size(); i++) {
-            Tensor a = actual.get(i).detach().to(ScalarType.Double);
-            Tensor b = expected.get(i).detach().to(ScalarType.Double);
+            Tensor a = actual.get(i).detach().cpu().to(ScalarType.Double);
+            Tensor b = expected.get(i).detach().cpu().to(ScalarType.Double);
             difference += a.sub(b).pow(new Scalar(2)).sum().item_double();
             norm += b.pow(new Scalar(2)).sum().item_double();
         }

@@ -23,20 +23,20 @@ import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** Tensors on emulated GPUs of two ranks: their pointers, their stream, and training. {@link GpuTest} starts both. */
+/** Tensors on GPUs of two ranks: their pointers, their stream, and training. {@link GpuTest} starts both. */
 final class GpuScenarios {
 
     private static final int STEPS = 5;
     private static final int BATCH = 32;
 
-    private static EmulatedTensors gpu;
+    private static TestGpu gpu;
 
     private GpuScenarios() {}
 
     public static void main(String[] args) {
         LibTorch.load();
         torch.set_num_threads(1);
-        gpu = EmulatedTensors.use();
+        gpu = TestGpu.use();
         new Scenarios()
                 .add("stream", GpuScenarios::stream)
                 .add("every operation", GpuScenarios::everyOperation)
@@ -62,7 +62,7 @@ final class GpuScenarios {
                 .to(ScalarType.Double)
                 .mul(new Scalar(factor))
                 .add(new Scalar(add));
-        assertThat(actual.equal(expected)).isTrue();
+        assertThat(gpu.onHost(actual).equal(expected)).isTrue();
     }
 
     /** Operations follow each other on the stream, and no thread waits for one. */
@@ -139,7 +139,7 @@ final class GpuScenarios {
                 Tensor samples = x.narrow(0, step * BATCH, BATCH);
                 Tensor labels = y.narrow(0, step * BATCH, BATCH);
                 step(onHost, optimizer, host, samples, labels);
-                step(onGpu, gpuOptimizer, ddp, samples, labels);
+                step(onGpu, gpuOptimizer, ddp, gpu.copy(samples), gpu.copy(labels));
             }
             ddp.requireEqualParameters();
             for (Tensor parameter : onGpu.parameterList()) {
@@ -158,6 +158,7 @@ final class GpuScenarios {
     private static void overlap(Communicator comm) {
         Nets.Mlp net = new Nets.Mlp();
         gpu.move(net);
+        Tensor x = gpu.copy(net.samples(4, ScalarType.Float));
         Tensor from = values(100, 5); // allocated before, because cuMemAlloc waits for kernels
         Tensor to = values(100, 0);
         try (Communicator other = comm.split(0, comm.rank()).orElseThrow()) {
@@ -179,7 +180,7 @@ final class GpuScenarios {
                 if (comm.rank() == 1) {
                     other.recv(0, DataBuffer.of(told)).await();
                 }
-                net.forward(net.samples(4, ScalarType.Float)).sum().backward();
+                net.forward(x).sum().backward();
                 ddp.synchronize();
             }
         }
@@ -228,8 +229,8 @@ final class GpuScenarios {
                         .build()) {
             comm.barrier().await(); // a rank that builds when another aborts fails in build()
             cross_entropy_loss(
-                            net.forward(net.samples(4, ScalarType.Float)),
-                            randint(10, new long[] {4}, new TensorOptions(ScalarType.Long)))
+                            net.forward(gpu.copy(net.samples(4, ScalarType.Float))),
+                            gpu.copy(randint(10, new long[] {4}, new TensorOptions(ScalarType.Long))))
                     .backward();
             assertThatThrownBy(ddp::synchronize)
                     .isInstanceOf(IllegalArgumentException.class)

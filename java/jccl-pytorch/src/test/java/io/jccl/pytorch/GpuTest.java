@@ -15,8 +15,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Checks the output of two processes that have run all {@link GpuScenarios} on emulated GPUs: once with kernels, once with
- * operations that the host executes. Skipped if the emulator was not built.
+ * Checks the output of two processes that have run all {@link GpuScenarios}: once with kernels, once with operations that the
+ * host executes. They use emulated GPUs, and are skipped if the emulator was not built. With {@code -Djccl.pytorch.gpu=true}
+ * they share a real GPU.
  */
 class GpuTest {
 
@@ -25,14 +26,19 @@ class GpuTest {
     @BeforeAll
     @Timeout(value = 4, unit = TimeUnit.MINUTES)
     static void run(@TempDir Path folder) throws Exception {
+        boolean real = Boolean.getBoolean(TestGpu.REAL);
         Path library = Path.of(System.getProperty("jccl.emulated.cuda", "none"));
-        assumeTrue(Files.exists(library), library + " was not built");
+        assumeTrue(real || Files.exists(library), library + " was not built");
         for (String staging : new String[] {"off", "on"}) {
             RankProcesses.Builder ranks = PyTorchRanks.in(folder)
-                    .jvm("-Djccl.cuda.path=" + library)
                     .environment("JCCL_DEVICE", "0")
-                    .environment("JCCL_NTHREADS", "64")
                     .environment("JCCL_GPU_HOST_STAGING", staging);
+            if (real) {
+                ranks.jvm("-D" + TestGpu.REAL + "=true")
+                        .environment("CUDA_DEVICE_MAX_CONNECTIONS", "32"); // JCCL sets it, but libtorch begins before
+            } else {
+                ranks.jvm("-Djccl.cuda.path=" + library).environment("JCCL_NTHREADS", "64");
+            }
             OUTPUTS.put(staging, ranks.run(2, GpuScenarios.class).toArray(String[]::new));
         }
     }
