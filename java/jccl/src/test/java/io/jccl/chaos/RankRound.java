@@ -170,9 +170,13 @@ final class RankRound {
         }
     }
 
+    /** Runs collectives, during each of which messages are in flight. */
     private void operate(Communicator comm, int cases) {
+        int number = 0;
         for (CollectiveCase one : CollectiveCase.sample(round.seed(), comm.size(), cases, false)) {
+            MessageInFlight message = MessageInFlight.start(comm, number++);
             one.check(comm, arena);
+            message.finish();
         }
     }
 

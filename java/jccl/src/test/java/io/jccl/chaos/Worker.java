@@ -202,8 +202,11 @@ final class Worker {
         CommunicatorConfig config =
                 CommunicatorConfig.builder().transport(transport).build();
         try (Communicator comm = Communicator.init(id, rank, 2, config)) {
+            int number = 0;
             for (CollectiveCase one : CollectiveCase.sample(1, 2, 20, false)) {
+                MessageInFlight message = MessageInFlight.start(comm, number++);
                 one.check(comm, arena);
+                message.finish();
             }
             comm.split(0, rank).orElseThrow().close();
             try {
