@@ -184,15 +184,12 @@ public abstract class Comm extends PointToPoint implements Cloneable {
     private Request gatherv(Region sent, Object r, int[] counts, int[] places, Datatype type, int root)
             throws MPIException {
         Communicator c = comm();
-        Region received = isRoot(root) ? whole(r, counts, places, type) : Region.own(type, 0);
+        if (!isRoot(root)) {
+            return start(() -> {}, () -> c.gatherV(sent.data(), null, null, null, root));
+        }
+        Region received = whole(r, counts, places, type);
         return start(
-                received::received,
-                () -> c.group(group -> {
-                    group.send(root, sent.data());
-                    for (int peer = 0; peer < c.size() && c.rank() == root; peer++) {
-                        group.recv(peer, received.data().slice(places[peer], counts[peer]));
-                    }
-                }));
+                received::received, () -> c.gatherV(sent.data(), received.data(), longs(counts), longs(places), root));
     }
 
     public final void scatter(Object s, int sCount, Datatype sType, Object r, int rCount, Datatype rType, int root)
@@ -254,15 +251,12 @@ public abstract class Comm extends PointToPoint implements Cloneable {
     private Request scatterv(Object s, int[] counts, int[] places, Datatype type, Region received, int root)
             throws MPIException {
         Communicator c = comm();
-        Region sent = isRoot(root) ? whole(s, counts, places, type) : Region.own(type, 0);
+        if (!isRoot(root)) {
+            return start(received::received, () -> c.scatterV(null, null, null, received.data(), root));
+        }
+        Region sent = whole(s, counts, places, type);
         return start(
-                received::received,
-                () -> c.group(group -> {
-                    group.recv(root, received.data());
-                    for (int peer = 0; peer < c.size() && c.rank() == root; peer++) {
-                        group.send(peer, sent.data().slice(places[peer], counts[peer]));
-                    }
-                }));
+                received::received, () -> c.scatterV(sent.data(), longs(counts), longs(places), received.data(), root));
     }
 
     public final void allGather(Object s, int sCount, Datatype sType, Object r, int rCount, Datatype rType)

@@ -342,6 +342,23 @@ public interface Operations<R> {
     R gatherV(DataBuffer send, @Nullable DataBuffer recv, long[] counts, int root);
 
     /**
+     * Collects elements of all ranks at the root, at any places of its buffer. Only the root knows the counts
+     * (MPI_Gatherv). The other ranks send to the root and the root receives from them, in the order of sends and
+     * receives. If all ranks know the counts, {@link #gatherV(DataBuffer, DataBuffer, long[], int)} can take less time.
+     *
+     * @param send this rank's elements, as many as the root expects; at the root it may be its block of {@code recv}
+     * @param recv contains the blocks at the root; elements between blocks stay as they are. Ignored at other ranks,
+     *     where it may be null
+     * @param counts the number of elements that each rank sends. Ignored at other ranks than the root, where it may be
+     *     null
+     * @param offsets the offset of each rank's block in {@code recv}, in elements; blocks must not overlap. Ignored at
+     *     other ranks than the root, where it may be null
+     * @param root the rank that receives
+     */
+    R gatherV(
+            DataBuffer send, @Nullable DataBuffer recv, long @Nullable [] counts, long @Nullable [] offsets, int root);
+
+    /**
      * Sends every rank its block of the root's buffer.
      *
      * @param send {@code n * c} elements at the root. Ignored at other ranks, where it may be null
@@ -360,6 +377,22 @@ public interface Operations<R> {
      * @param root the rank that sends
      */
     R scatterV(@Nullable DataBuffer send, long[] counts, DataBuffer recv, int root);
+
+    /**
+     * Sends every rank a block at any place of the root's buffer. Only the root knows the counts (MPI_Scatterv). The root
+     * sends to the other ranks and these receive, in the order of sends and receives. If all ranks know the counts,
+     * {@link #scatterV(DataBuffer, long[], DataBuffer, int)} can take less time.
+     *
+     * @param send contains the blocks at the root. Ignored at other ranks, where it may be null
+     * @param counts the number of elements that each rank receives. Ignored at other ranks than the root, where it may be
+     *     null
+     * @param offsets the offset of each rank's block in {@code send}, in elements; blocks may overlap. Ignored at other ranks than the root, where it may be null
+     * @param recv receives this rank's elements, as many as the root sends; at the root it may be its block of {@code
+     *     send}
+     * @param root the rank that sends
+     */
+    R scatterV(
+            @Nullable DataBuffer send, long @Nullable [] counts, long @Nullable [] offsets, DataBuffer recv, int root);
 
     /**
      * Sends elements to one rank, which must receive the same number with {@link #recv}. For a transfer in each

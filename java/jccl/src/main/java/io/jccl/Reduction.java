@@ -49,14 +49,17 @@ public final class Reduction {
     private final long context;
     private final boolean commutative;
     private final int unit;
+    private final DataType type; // null if the function folds elements of any type
 
-    private Reduction(String name, Function function, long address, long context, boolean commutative, int unit) {
+    private Reduction(
+            String name, Function function, long address, long context, boolean commutative, int unit, DataType type) {
         this.name = name;
         this.function = function;
         this.address = address;
         this.context = context;
         this.commutative = commutative;
         this.unit = unit;
+        this.type = type;
     }
 
     /**
@@ -68,7 +71,7 @@ public final class Reduction {
     public static Reduction of(String name, Function function) {
         String checked = checkedName(name);
         Arguments.required("function", function, "what folds the elements of two buffers");
-        return new Reduction(checked, function, 0, 0, false, 1);
+        return new Reduction(checked, function, 0, 0, false, 1, null);
     }
 
     /**
@@ -84,7 +87,33 @@ public final class Reduction {
         if (address == 0) {
             throw new IllegalArgumentException("address=0: expected the address of a function in this process");
         }
-        return new Reduction(checked, null, address, context, false, 1);
+        return new Reduction(checked, null, address, context, false, 1, null);
+    }
+
+    /**
+     * Returns the minimum with its index (MPI_MINLOC). The elements of a buffer are pairs of a value and its index, both
+     * of the given type. Of equal values, the smaller index wins. Floating-point numbers have the order of {@link
+     * Double#compare}: NaN is larger than all others, and -0 is smaller than 0.
+     *
+     * @param type an integer type, {@link DataType#FLOAT32} or {@link DataType#FLOAT64}
+     */
+    public static Reduction minWithIndex(DataType type) {
+        return withIndex(type, false);
+    }
+
+    /**
+     * Returns the maximum with its index (MPI_MAXLOC); otherwise like {@link #minWithIndex}.
+     *
+     * @param type an integer type, {@link DataType#FLOAT32} or {@link DataType#FLOAT64}
+     */
+    public static Reduction maxWithIndex(DataType type) {
+        return withIndex(type, true);
+    }
+
+    private static Reduction withIndex(DataType type, boolean isMax) {
+        Arguments.required("type", type, "the type of the values and indices");
+        IndexedExtreme function = new IndexedExtreme(type, isMax);
+        return new Reduction(function.name(), function, 0, 0, true, 2, type);
     }
 
     private static String checkedName(String name) {
@@ -97,7 +126,7 @@ public final class Reduction {
 
     /** Returns this reduction, declared commutative: ranks may be folded in another order, which saves a copy. */
     public Reduction commutative() {
-        return new Reduction(name, function, address, context, true, unit);
+        return new Reduction(name, function, address, context, true, unit, type);
     }
 
     /**
@@ -110,7 +139,7 @@ public final class Reduction {
         if (elements < 1) {
             throw new IllegalArgumentException("elements=" + elements + ": expected 1 or more");
         }
-        return new Reduction(name, function, address, context, commutative, elements);
+        return new Reduction(name, function, address, context, commutative, elements, type);
     }
 
     /**
@@ -138,6 +167,11 @@ public final class Reduction {
     /** Returns the number of elements in a unit, which is never divided. */
     public int unit() {
         return unit;
+    }
+
+    /** Returns the only type whose elements the function folds; empty if it can fold any. */
+    public Optional<DataType> type() {
+        return Optional.ofNullable(type);
     }
 
     /** Returns the Java function; empty for a native function. */

@@ -361,9 +361,9 @@ final class CallFactory implements Operations<OperationCall> {
         System.arraycopy(Checks.counts("sendOffsets", sendOffsets, size), 0, all, size, size);
         System.arraycopy(Checks.counts("recvCounts", recvCounts, size), 0, all, 2 * size, size);
         System.arraycopy(Checks.counts("recvOffsets", recvOffsets, size), 0, all, 3 * size, size);
-        Checks.within("send", sendCounts, sendOffsets, send);
-        Checks.within("recv", recvCounts, recvOffsets, recv);
-        Checks.disjoint(recvCounts, recvOffsets);
+        Checks.within("send", sendCounts, sendOffsets, "send", send);
+        Checks.within("recv", recvCounts, recvOffsets, "recv", recv);
+        Checks.disjoint("recv", recvCounts, recvOffsets);
         if (sendCounts[rank] != recvCounts[rank]) {
             throw new IllegalArgumentException("sendCounts[" + rank + "]=" + sendCounts[rank] + " recvCounts[" + rank
                     + "]=" + recvCounts[rank] + ": what this rank sends to itself it must receive from itself");
@@ -415,6 +415,62 @@ final class CallFactory implements Operations<OperationCall> {
         }
         long[] mine = blocksAtRoot("send", send, "recv", recv, counts, root);
         return vector(Collective.SCATTER, null, rank == root ? send : null, recv, withOffsets(mine), root);
+    }
+
+    @Override
+    public OperationCall gatherV(DataBuffer send, DataBuffer recv, long[] counts, long[] offsets, int root) {
+        Checks.root(root, size);
+        checkTransfer(false, root, "send", send);
+        if (rank != root) {
+            return message(send, root, null, root);
+        }
+        checkTransfer(true, root, "recv", recv);
+        checkPlaces("recv", recv, "send", send, counts, offsets);
+        Checks.disjoint("", counts, offsets);
+        return withEach(true, recv, counts, offsets, send);
+    }
+
+    @Override
+    public OperationCall scatterV(DataBuffer send, long[] counts, long[] offsets, DataBuffer recv, int root) {
+        Checks.root(root, size);
+        checkTransfer(true, root, "recv", recv);
+        if (rank != root) {
+            return message(null, root, recv, root);
+        }
+        checkTransfer(false, root, "send", send);
+        checkPlaces("send", send, "recv", recv, counts, offsets);
+        return withEach(false, send, counts, offsets, recv);
+    }
+
+    /** Checks the places of all blocks in the root's large buffer, and the root's own block. */
+    private void checkPlaces(
+            String allName, DataBuffer all, String ownName, DataBuffer own, long[] counts, long[] offsets) {
+        Checks.sameType(all, own);
+        Checks.counts("counts", counts, size);
+        Checks.counts("offsets", offsets, size);
+        Checks.within("", counts, offsets, allName, all);
+        Checks.countOfThisRank("counts", counts, rank, ownName, own);
+        Checks.blockOrApart(all, own, offsets[rank], "the root's block of " + allName);
+    }
+
+    /**
+     * Returns the root's transfers with all ranks.
+     *
+     * @param receiving true if blocks come from the ranks; false if they go to them
+     * @param own the root's own elements; nothing moves if this is the root's block of {@code all}
+     */
+    private OperationCall withEach(boolean receiving, DataBuffer all, long[] counts, long[] offsets, DataBuffer own) {
+        List<Transfer> transfers = new ArrayList<>(size + 1);
+        for (int peer = 0; peer < size; peer++) {
+            DataBuffer block = all.slice(offsets[peer], counts[peer]);
+            if (peer != rank) {
+                transfers.add(new Transfer(receiving, peer, block));
+            } else if (!Aliasing.isSame(block, own)) {
+                transfers.add(new Transfer(receiving, rank, block));
+                transfers.add(new Transfer(!receiving, rank, own));
+            }
+        }
+        return transfers.isEmpty() ? group(List.of()) : transfers(transfers);
     }
 
     @Override

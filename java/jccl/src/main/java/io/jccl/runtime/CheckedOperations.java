@@ -191,6 +191,20 @@ abstract class CheckedOperations<R> implements Operations<R> {
     }
 
     @Override
+    public R gatherV(DataBuffer send, DataBuffer recv, long[] counts, long[] offsets, int root) {
+        try (IssueRight<R> right = begin(send, recv)) {
+            return right.issue(right.factory().gatherV(send, recv, counts, offsets, root));
+        }
+    }
+
+    @Override
+    public R scatterV(DataBuffer send, long[] counts, long[] offsets, DataBuffer recv, int root) {
+        try (IssueRight<R> right = begin(send, recv)) {
+            return right.issue(right.factory().scatterV(send, counts, offsets, recv, root));
+        }
+    }
+
+    @Override
     public R send(int peer, DataBuffer buffer) {
         try (IssueRight<R> right = begin(buffer, null)) {
             return right.issue(right.factory().send(peer, buffer));

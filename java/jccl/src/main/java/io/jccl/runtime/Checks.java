@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
@@ -116,11 +117,16 @@ final class Checks {
     }
 
     /**
-     * Checks that counts are multiples of the reduction's unit.
+     * Checks the type of elements, and that counts are multiples of the reduction's unit.
      *
      * @param shards elements that each rank receives; null to check the count of {@code send}
      */
     static void units(Reduction reduction, DataBuffer send, long[] shards) {
+        if (send.type() != reduction.type().orElse(send.type())) {
+            throw new IllegalArgumentException("op=" + reduction + " type="
+                    + send.type().label() + ": expected elements of the reduction's type "
+                    + reduction.type().orElseThrow().label());
+        }
         for (long count : shards == null ? new long[] {send.count()} : shards) {
             if (count % reduction.unit() != 0) {
                 throw new IllegalArgumentException("op=" + reduction + " count=" + count + " unit=" + reduction.unit()
@@ -302,20 +308,22 @@ final class Checks {
         }
     }
 
-    /** Checks that all blocks are within the buffer. */
-    static void within(String side, long[] counts, long[] offsets, DataBuffer buffer) {
+    /**
+     * Checks that all blocks are within the buffer.
+     *
+     * @param side beginning of the names of the counts and offsets; may be empty
+     */
+    static void within(String side, long[] counts, long[] offsets, String bufferName, DataBuffer buffer) {
         for (int i = 0; i < counts.length; i++) {
             if (counts[i] > buffer.count() || offsets[i] > buffer.count() - counts[i]) {
-                throw new IllegalArgumentException(
-                        side + "Offsets[" + i + "]=" + offsets[i] + " " + side + "Counts[" + i
-                                + "]=" + counts[i] + " " + side + ".count=" + buffer.count()
-                                + ": the block lies outside of the buffer");
+                throw new IllegalArgumentException(block(side, counts, offsets, i) + " " + bufferName + ".count="
+                        + buffer.count() + ": the block lies outside of the buffer");
             }
         }
     }
 
-    /** Checks that received blocks do not overlap each other. */
-    static void disjoint(long[] counts, long[] offsets) {
+    /** Checks that received blocks do not overlap each other; {@code side} is as for {@link #within}. */
+    static void disjoint(String side, long[] counts, long[] offsets) {
         Integer[] order = new Integer[counts.length];
         Arrays.setAll(order, i -> i);
         Arrays.sort(order, (a, b) -> Long.compare(offsets[a], offsets[b]));
@@ -325,12 +333,20 @@ final class Checks {
                 continue;
             }
             if (before >= 0 && offsets[before] + counts[before] > offsets[i]) {
-                throw new IllegalArgumentException(
-                        "recvOffsets[" + before + "]=" + offsets[before] + " recvCounts[" + before
-                                + "]=" + counts[before] + " recvOffsets[" + i + "]=" + offsets[i]
-                                + ": the blocks overlap; give each rank a place of its own");
+                throw new IllegalArgumentException(block(side, counts, offsets, before) + " "
+                        + name(side, "offsets") + "[" + i + "]=" + offsets[i]
+                        + ": the blocks overlap; give each rank a place of its own");
             }
             before = i;
         }
+    }
+
+    private static String block(String side, long[] counts, long[] offsets, int i) {
+        return name(side, "offsets") + "[" + i + "]=" + offsets[i] + " " + name(side, "counts") + "[" + i + "]="
+                + counts[i];
+    }
+
+    private static String name(String side, String what) {
+        return side.isEmpty() ? what : side + what.substring(0, 1).toUpperCase(Locale.ROOT) + what.substring(1);
     }
 }

@@ -38,6 +38,29 @@ class ReduceLocalTest {
         }
     }
 
+    @Test
+    void extremesWithIndexKeepTheSmallerIndexOfEqualValues() {
+        float nan = Float.NaN;
+        float[] min = {1, 10, 2, 10, 3, 10, nan, 10, 0f, 10};
+        float[] max = min.clone();
+        DataBuffer next = DataBuffer.of(new float[] {2, 9, 1, 11, 3, 9, 4, 11, -0f, 9});
+        Reduction.minWithIndex(DataType.FLOAT32).reduceLocal(DataBuffer.of(min), next);
+        Reduction.maxWithIndex(DataType.FLOAT32).reduceLocal(DataBuffer.of(max), next);
+        assertThat(min).containsExactly(1, 10, 1, 11, 3, 9, 4, 11, -0f, 9);
+        assertThat(max).containsExactly(2, 9, 2, 10, 3, 9, nan, 10, 0f, 10);
+        byte[] unsigned = {(byte) 200, 1};
+        Reduction.minWithIndex(DataType.UINT8)
+                .reduceLocal(DataBuffer.of(unsigned, DataType.UINT8), DataBuffer.of(new byte[] {7, 2}, DataType.UINT8));
+        assertThat(unsigned).containsExactly(7, 2);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Reduction.minWithIndex(DataType.FLOAT64).reduceLocal(DataBuffer.of(min), next))
+                .withMessageContaining(
+                        "op=user:minloc-float64 type=float32: expected elements of the reduction's type");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Reduction.maxWithIndex(DataType.BFLOAT16))
+                .withMessageContaining("type=BFLOAT16: expected one of");
+    }
+
     private ByteBuffer memory(int count, DataType type) {
         int bytes = count * type.bytes();
         return (random.nextBoolean() ? ByteBuffer.allocate(bytes) : ByteBuffer.allocateDirect(bytes))

@@ -146,7 +146,46 @@ public final class VariantCases {
                 comm.gatherV(DataBuffer.of(mine), null, counts, root).await();
                 comm.scatterV(null, counts, DataBuffer.of(block), root).await();
             }
+            countsOfTheRoot(comm, counts, root, numbers);
         }
+    }
+
+    /** Gathers and scatters blocks in reverse order with gaps, whose counts only the root passes. */
+    private static void countsOfTheRoot(Communicator comm, long[] counts, int root, Numbers numbers) {
+        int rank = comm.rank();
+        int size = comm.size();
+        long[] offsets = new long[size];
+        int end = 2;
+        for (int each = size - 1; each >= 0; each--) {
+            offsets[each] = end;
+            end += (int) counts[each] + 1;
+        }
+        long[] untouched = array(numbers.empty(end));
+        long[] expected = untouched.clone();
+        for (int each = 0; each < size; each++) {
+            System.arraycopy(values(each, counts[each]), 0, expected, (int) offsets[each], (int) counts[each]);
+        }
+        boolean isRoot = rank == root;
+        LongBuffer all = isRoot ? numbers.empty(end) : null;
+        DataBuffer whole = isRoot ? DataBuffer.of(all) : null;
+        long[] known = isRoot ? counts : null;
+        LongBuffer mine = numbers.of(values(rank, counts[rank]));
+        LongBuffer block = numbers.empty(counts[rank]);
+        comm.gatherV(DataBuffer.of(mine), whole, known, isRoot ? offsets : null, root)
+                .await();
+        comm.scatterV(whole, known, isRoot ? offsets : null, DataBuffer.of(block), root)
+                .await();
+        assertThat(array(block)).isEqualTo(values(rank, counts[rank]));
+        assertThat(isRoot ? array(all) : expected).isEqualTo(expected);
+        if (isRoot) { // in place
+            all.put(0, untouched);
+            all.put((int) offsets[rank], values(rank, counts[rank]));
+        }
+        DataBuffer own = isRoot ? whole.slice(offsets[rank], counts[rank]) : DataBuffer.of(mine);
+        comm.gatherV(own, whole, known, isRoot ? offsets : null, root).await();
+        comm.scatterV(whole, known, isRoot ? offsets : null, own, root).await();
+        assertThat(array(mine)).isEqualTo(values(rank, counts[rank]));
+        assertThat(isRoot ? array(all) : expected).isEqualTo(expected);
     }
 
     private static void reduceScattersInPlace(Communicator comm, int count, Numbers numbers) {

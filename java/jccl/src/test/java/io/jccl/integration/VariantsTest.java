@@ -3,6 +3,7 @@ package io.jccl.integration;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.Communicator;
@@ -29,6 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@link VariantCases} between threads, over several transports, and errors of user-defined reductions. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -175,6 +177,23 @@ class VariantsTest {
                     "integer");
             refused(() -> comm.gatherV(three, null, new long[] {2, 1}, 1), "send.count=3 counts[0]=2", "this rank");
             refused(() -> comm.scatterV(null, new long[] {2, 1}, three, 0), "send=null", "send buffer");
+            long[] counts = {3, 1};
+            refused(() -> comm.gatherV(three, null, counts, new long[2], 0), "recv=null", "recv buffer");
+            refused(() -> comm.gatherV(three, three, null, new long[2], 0), "counts.length=null size=2");
+            refused(() -> comm.gatherV(three, three, counts, new long[1], 0), "offsets.length=1 size=2");
+            refused(
+                    () -> comm.gatherV(three, DataBuffer.of(new long[4]), counts, new long[] {0, 2}, 0),
+                    "offsets[0]=0 counts[0]=3 offsets[1]=2: the blocks overlap");
+            refused(
+                    () -> comm.gatherV(three, DataBuffer.of(new long[4]), counts, new long[] {0, 4}, 0),
+                    "offsets[1]=4 counts[1]=1 recv.count=4: the block lies outside");
+            refused(
+                    () -> comm.scatterV(DataBuffer.of(new long[4]), new long[] {2, 1}, new long[2], three, 0),
+                    "recv.count=3 counts[0]=2");
+            refused(
+                    () -> comm.scatterV(DataBuffer.of(new long[4]), counts, new long[] {-1, 0}, three, 0),
+                    "offsets[0]=-1: expected 0 or more");
+            refused(() -> comm.scatterV(null, null, null, null, 1), "recv=null", "recv buffer");
             refused(() -> comm.broadcastObject(null, 0), "value=null", "root");
             refused(() -> comm.allGatherObject(null), "value=null", "bytes");
             refused(() -> Reduction.of("", NOTHING), "name.length=0", "1 to 64");
@@ -187,6 +206,47 @@ class VariantsTest {
     private static void refused(org.assertj.core.api.ThrowableAssert.ThrowingCallable call, String... parts) {
         assertThatIllegalArgumentException().isThrownBy(call).satisfies(e -> assertThat(e.getMessage())
                 .contains(parts));
+    }
+
+    @Test
+    void aRankThatSendsAnotherCountThanTheRootExpectsGetsAMismatch() {
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            ranks.run(comm -> {
+                DataBuffer send = DataBuffer.of(new int[comm.rank() == 2 ? 5 : 4]);
+                DataBuffer recv = DataBuffer.of(new int[12]);
+                Throwable failure = catchThrowable(() -> {
+                    comm.gatherV(send, recv, new long[] {4, 4, 4}, new long[] {0, 4, 8}, 0)
+                            .await();
+                    comm.barrier().await();
+                });
+                assertThat(failure)
+                        .isInstanceOf(MismatchedCollectiveException.class)
+                        .hasMessageContaining("peer=2");
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"p2p", "shm", "socket"})
+    void theExtremeWithIndexComesFromTheRankThatHasIt(String transport) {
+        CommunicatorConfig config =
+                LocalRanks.config().transport(TransportKind.parse(transport)).build();
+        try (LocalRanks ranks = LocalRanks.start(3, config)) {
+            ranks.run(comm -> {
+                int count = 20_000;
+                long[] pairs = new long[2 * count];
+                for (int i = 0; i < count; i++) {
+                    pairs[2 * i] = (i + comm.rank()) % 3; // rank (3 - i % 3) % 3 has 0
+                    pairs[2 * i + 1] = comm.rank();
+                }
+                comm.allReduce(DataBuffer.of(pairs), DataBuffer.of(pairs), Reduction.minWithIndex(DataType.INT64))
+                        .await();
+                for (int i = 0; i < count; i++) {
+                    assertThat(pairs[2 * i]).isZero();
+                    assertThat(pairs[2 * i + 1]).isEqualTo((3 - i % 3) % 3);
+                }
+            });
+        }
     }
 
     @Test
