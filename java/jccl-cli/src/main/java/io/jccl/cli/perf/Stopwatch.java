@@ -18,6 +18,7 @@ final class Stopwatch {
     private static final int STEADY_STRETCHES = 4;
     private static final int MAX_STRETCHES = 60;
     private static final double FASTER = 0.95;
+    private static final int MAX_TRIES = 10; // of a measurement during which the compiler was busy
     private static final double COMPILING_MILLIS = 10; // in a stretch; the compiler spends less than this on other code
     private static final double WARMUP_SHARE = 0.15;
     private static final double ENOUGH_OF_BUDGET = 0.7;
@@ -58,7 +59,16 @@ final class Stopwatch {
             untilCompiled(call);
             measureOnce(call); // entering the loops a second time makes the JIT compile them again
         }
-        return measureOnce(call).dividedBy(call.batch());
+        if (options.warmup() >= 0) {
+            return measureOnce(call).dividedBy(call.batch());
+        }
+        for (int tries = 1; ; tries++) {
+            long compiledMillis = compilationMillis();
+            Times times = measureOnce(call);
+            if (!compiledSince(compiledMillis) || tries == MAX_TRIES) {
+                return times.dividedBy(call.batch());
+            }
+        }
     }
 
     private Times measureOnce(Repetition call) {
@@ -126,10 +136,14 @@ final class Stopwatch {
             long compiledMillis = compilationMillis();
             double each = runFor(call, STRETCH_SECONDS);
             stamp(call, (int) Math.max(1, Math.min(MAX_STAMPS, STRETCH_SECONDS * 1e9 / each)));
-            boolean compiling = exchange.max(compilationMillis() - compiledMillis) >= COMPILING_MILLIS;
-            steady = compiling || each < best * FASTER ? 0 : steady + 1;
+            steady = compiledSince(compiledMillis) || each < best * FASTER ? 0 : steady + 1;
             best = Math.min(best, each);
         }
+    }
+
+    /** Returns true if a rank's compiler was busy since {@link #compilationMillis} returned {@code before}. */
+    private boolean compiledSince(long before) {
+        return exchange.max(compilationMillis() - before) >= COMPILING_MILLIS;
     }
 
     /**
