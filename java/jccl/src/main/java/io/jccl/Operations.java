@@ -386,7 +386,8 @@ public interface Operations<R> {
      * @param send contains the blocks at the root. Ignored at other ranks, where it may be null
      * @param counts the number of elements that each rank receives. Ignored at other ranks than the root, where it may be
      *     null
-     * @param offsets the offset of each rank's block in {@code send}, in elements; blocks may overlap. Ignored at other ranks than the root, where it may be null
+     * @param offsets the offset of each rank's block in {@code send}, in elements; blocks may overlap. Ignored at other
+     *     ranks than the root, where it may be null
      * @param recv receives this rank's elements, as many as the root sends; at the root it may be its block of {@code
      *     send}
      * @param root the rank that sends
